@@ -20,7 +20,7 @@ static __global__ void window_kernel(const __grid_constant__ tensor_t input,
     const int64_t IC = input.size[1], PLACES = p.kernel_h * p.kernel_w;
     for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < WINDOWS;
          at += GRID) {
-        const int64_t ow = at % OW, oh = at / OW % OH, plane = at / P;  // plane = n, ic
+        const int64_t ow = at % OW, oh = at / OW % OH, plane = at / P;  // n*IC + ic
         const int64_t top = oh * p.stride_h - p.padding_h;
         const int64_t left = ow * p.stride_w - p.padding_w;
         // BEGIN SOLUTION

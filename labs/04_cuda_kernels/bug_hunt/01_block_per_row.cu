@@ -14,7 +14,7 @@ static __device__ int64_t row_begin(const tensor_t *t, const tensor_t *output,
                                     int64_t row)
 {
     int64_t begin = 0;
-    for (int32_t back = 2; back <= t->ndim; back++) {  // from the last axis but one
+    for (int32_t back = 2; back <= t->ndim; back++) {  // the second-last axis first
         const int64_t extent = output->size[output->ndim - back];
         const int32_t axis = t->ndim - back;
         if (t->size[axis] > 1) begin += row % extent * t->stride[axis];

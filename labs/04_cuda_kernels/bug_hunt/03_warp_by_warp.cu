@@ -8,7 +8,7 @@
  */
 #include "launch.h"
 
-enum { WARP = 32, MOST_THREADS = 128, THREADS = 64 };  // blocks of sums, of products
+enum { WARP = 32, MOST_THREADS = 128, THREADS = 64 };  // of sum_kernel; of input_kernel
 
 /* Returns the address of row r of t. All axes of t but the last one count the rows. */
 static __device__ const real *row_start(const tensor_t *t, int64_t r)
@@ -46,7 +46,7 @@ static __global__ void sum_kernel(const __grid_constant__ tensor_t grads,
             sums[threadIdx.x] += sums[threadIdx.x + i];
         }
     }
-    __syncthreads();  // all warps' sums too, at their first threads
+    __syncthreads();  // the sums of all warps are written
     if (threadIdx.x > 0) return;
     // BEGIN SOLUTION
     const int WARPS = (COUNT + WARP - 1) / WARP;

@@ -7,8 +7,8 @@
  */
 #include "layout.h"
 
-enum { THREADS = 256, FEW = 64 };  // per block; per block that adds up its sums
-enum { BLOCKS_PER_SM = 16 };       // for FEW threads: each can have 64 registers
+enum { THREADS = 256, FEW = 64 };  // threads of a block; of a grad_weight block
+enum { BLOCKS_PER_SM = 16 };       // of FEW threads: a thread can have 64 registers
 
 /* A block owns 256 consecutive elements of output, a thread owns one. Without a bias,
  * bias.data is NULL. The kernel uses no shared memory. */
@@ -23,7 +23,7 @@ static __global__ void output_kernel(const __grid_constant__ tensor_t input,
     if (i >= COUNT) return;  // the last block may be partly empty
     // BEGIN SOLUTION
     const place_t out = place_of(&output, i);
-    const int64_t IC = weight.size[1], OC = output.size[1] / p.groups;  // of a group
+    const int64_t IC = weight.size[1], OC = output.size[1] / p.groups;  // per group
     const int64_t ic0 = out.c / OC * IC;  // the first channel that filter c reads
     accum sum = bias.data ? accum_from(*at1(&bias, out.c)) : 0;
     for (int64_t kh = 0; kh < weight.size[2]; kh++) {
@@ -69,16 +69,16 @@ static __global__ void grad_input_kernel(const __grid_constant__ tensor_t grad_o
     if (i >= COUNT) return;  // the last block may be partly empty
     // BEGIN SOLUTION
     const place_t in = place_of(&grad_input, i);
-    const int64_t IC = weight.size[1], OC = weight.size[0] / p.groups;  // of a group
+    const int64_t IC = weight.size[1], OC = weight.size[0] / p.groups;  // per group
     const int64_t oc0 = in.c / IC * OC;  // the first filter that reads channel c
     accum sum = 0;                       // stays 0 for a pixel in no window
     for (int64_t kh = 0; kh < weight.size[2]; kh++) {
         for (int64_t kw = 0; kw < weight.size[3]; kw++) {
-            const int64_t h = in.h + p.padding_h - kh * p.dilation_h;  // oh * stride_h,
-            const int64_t w = in.w + p.padding_w - kw * p.dilation_w;  // if it is whole
+            const int64_t h = in.h + p.padding_h - kh * p.dilation_h;  // = oh*stride_h
+            const int64_t w = in.w + p.padding_w - kw * p.dilation_w;  // = ow*stride_w
             if (h % p.stride_h != 0 || w % p.stride_w != 0) continue;
             const int64_t oh = h / p.stride_h, ow = w / p.stride_w;
-            if (!has_pixel(&grad_output, oh, ow)) continue;  // no such window
+            if (!has_pixel(&grad_output, oh, ow)) continue;  // there is no window
             for (int64_t oc = oc0; oc < oc0 + OC; oc++) {
                 sum += accum_from(*at4(&grad_output, in.n, oc, oh, ow)) *
                        accum_from(*at4(&weight, oc, in.c % IC, kh, kw));
@@ -115,11 +115,11 @@ static __global__ void __launch_bounds__(FEW, BLOCKS_PER_SM)
                        real *__restrict__ grad_weight, real *__restrict__ grad_bias)
 {
     __shared__ accum sums[2][FEW];
-    const place_t own = place_of(&weight, blockIdx.x);  // its n is oc, its c is ic
+    const place_t own = place_of(&weight, blockIdx.x);  // own.n is oc, own.c is ic
     accum sum = 0, bias = 0;
     // BEGIN SOLUTION
     const int64_t g = own.n / (weight.size[0] / p.groups);
-    const int64_t ic = g * weight.size[1] + own.c;  // of input
+    const int64_t ic = g * weight.size[1] + own.c;  // channel of input
     const int64_t N = grad_output.size[0];
     const int64_t OH = grad_output.size[2], OW = grad_output.size[3];
     for (int64_t i = threadIdx.x; i < N * OH * OW; i += FEW) {
@@ -134,7 +134,7 @@ static __global__ void __launch_bounds__(FEW, BLOCKS_PER_SM)
     // END SOLUTION
     // STARTER // your code: the windows of a thread (the reference takes 13 lines)
     if (grad_weight) store_sum(sum, sums[0], grad_weight + blockIdx.x);
-    if (!grad_bias || own.c + own.h + own.w > 0) return;  // only for a first element
+    if (!grad_bias || own.c + own.h + own.w > 0) return;  // first of a filter only
     store_sum(bias, sums[1], grad_bias + own.n);
 }
 

@@ -143,7 +143,7 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     const unfold_params_t windows = windows_of(weight, p);
     status_t status = STATUS_OK;
     if (grad_weight) {
-        tensor_t parts = tensor_4d(col + ALL, N, G, OC, K);  // one for each image
+        tensor_t parts = tensor_4d(col + ALL, N, G, OC, K);  // a grad_weight per image
         // BEGIN SOLUTION
         status = columns_forward(ctx, input, windows, &unfolded);
         const tensor_t rhs = tensor_transposed(&columns);

@@ -14,8 +14,8 @@
 #include "taps.h"
 
 enum { BM = 64, BN = 128, BK = 8, TM = 8, TN = 8, PAD = 4 };
-enum { TY = BM / TM, TX = BN / TN, THREADS = TY * TX };  // 8 x 16 of a block; all: BN
-enum { STEP = THREADS / BK, FILTERS = BM / STEP };       // that a thread fetches
+enum { TY = BM / TM, TX = BN / TN, THREADS = TY * TX };  // 8 x 16 threads of a block
+enum { STEP = THREADS / BK, FILTERS = BM / STEP };       // filters per thread and step
 #if defined(REAL_F64)
 typedef double2 pack;  // one load of 128 bits
 #else
@@ -23,13 +23,13 @@ typedef float4 pack;
 #endif
 enum { LANES = sizeof(pack) / sizeof(accum) };  // 4, in f64 2
 enum { BLOCKS_PER_SM = 12 / sizeof(accum) };    // as registers allow: 3, in f64 1
-enum { BLOCKS = 3 * 132, LEAST = 64 };          // blocks; terms per block
+enum { BLOCKS = 3 * 132, LEAST = 64 };          // most blocks; least terms per block
 
 /* In each step of BK terms, a thread loads 1 term of 4 filters and BK of 1 window. */
 typedef struct {
     const real *filter;    // the thread's first filter
     int k;                 // t % BK, or K if there is no filter
-    int further[FILTERS];  // from filter to filter; past the edge, repeat the last
+    int further[FILTERS];  // offsets of the filters; past the edge, of the last one
     window_t window;
 } source_t;
 
@@ -172,7 +172,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         for (int j = 0; j < TN; j++) sum[i][j] = start;
     }
     const int end = K - split * SPLIT < SPLIT ? K : (split + 1) * SPLIT;
-    for (int first = split * SPLIT; first < end; first += SPAN) {  // mostly once
+    for (int first = split * SPLIT; first < end; first += SPAN) {  // mostly one round
         const int last = end - first < SPAN ? end : first + SPAN;
 #pragma unroll 1
         for (int i = t; i < last - first + 2 * BK && i < SPAN + BK; i += THREADS)
@@ -187,7 +187,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
             fetch(from, next, k0 + BK, last, left, right);
             multiply(tiles[now], ty, tx, sum);
             keep(left, right, tiles[now ^ 1]);
-            __syncthreads();  // the next tiles are written, and all have read these
+            __syncthreads();  // next tiles are written, and all have read tiles[now]
         }
         // END SOLUTION
         // STARTER // your code: fetch and store the first tiles. Then for each step:

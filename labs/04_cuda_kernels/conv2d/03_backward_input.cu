@@ -76,7 +76,7 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ int64_t pixels[3][BN];  // n, and indices in the phase along h, w
     __shared__ taps_t taps[2];         // along h, along w
     const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
-    const int side = threadIdx.x % BN, row = threadIdx.x / BN;  // what it fetches
+    const int side = threadIdx.x % BN, row = threadIdx.x / BN;  // what a thread fetches
     const int64_t GM = grad_input.size[1] / p.groups;
     const int64_t GK = grad_output.size[1] / p.groups;
     const int64_t N = grad_input.size[0], IH = grad_input.size[2];
@@ -139,7 +139,7 @@ static __global__ void __launch_bounds__(THREADS)
 
                 // BEGIN SOLUTION
 #pragma unroll 4
-                for (int k = 0; k < BK; k++) {  // 4 at once: all need 128 registers
+                for (int k = 0; k < BK; k++) {  // all 16 at once need 128 registers
                     accum l[TM], r[TN];
                     for (int i = 0; i < TM; i++) l[i] = left[k][ty * TM + i];
                     for (int j = 0; j < TN; j++) r[j] = right[k][tx + TX * j];

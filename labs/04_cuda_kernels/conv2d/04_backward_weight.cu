@@ -36,10 +36,10 @@ static __global__ void __launch_bounds__(THREADS)
 {
     __shared__ __align__(16) accum left[BK][BM + 4];      // (window, oc)
     [[maybe_unused]] __shared__ accum right[BK][BN + 2];  // (window, position)
-    [[maybe_unused]] __shared__ int64_t offset[BN];  // of a place from pixel (oh, ow) *
-    [[maybe_unused]] __shared__ int2 away[BN];  // stride: elements; columns and rows
+    [[maybe_unused]] __shared__ int64_t offset[BN];  // kernel position's input offset
+    [[maybe_unused]] __shared__ int2 away[BN];       // offset in columns and in rows
     const int t = threadIdx.x, tx = t % TX, ty = t / TX;
-    const int at = t % BK, row = t / BK;  // it fetches window `at`, in each 8th row
+    const int at = t % BK, row = t / BK;  // fetches window `at`, every 8th row
     const int64_t GM = grad_output.size[1] / p.groups, IC = input.size[1] / p.groups;
     const int OH = (int)grad_output.size[2], OW = (int)grad_output.size[3];
     const unsigned IH = (unsigned)input.size[2], IW = (unsigned)input.size[3];
@@ -50,7 +50,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t g = blockIdx.x / TILES % p.groups;
     const int64_t split = blockIdx.x / (TILES * p.groups);
     const int64_t LEFT = grad_output.size[0] * OH * OW - split * SPAN;
-    const int64_t GK = LEFT < SPAN ? LEFT : SPAN;  // of this split
+    const int64_t GK = LEFT < SPAN ? LEFT : SPAN;  // windows of this split
     if (t < BN) {
         // BEGIN SOLUTION
         const place_t of = place_of(&weight, n0 + t);  // (oc,) ic, kh, kw
@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(THREADS)
         // STARTER // your code: offset and away of column n0 + t. place_of(&weight, i)
         // STARTER // gives its kernel position (the reference takes 5 lines)
     }
-    const int64_t first = split * SPAN + at;  // of the windows that it fetches
+    const int64_t first = split * SPAN + at;  // first window that the thread fetches
     int64_t n = first / OW / OH;
     int oh = (int)(first / OW % OH), ow = (int)(first % OW);
     __syncthreads();  // the positions are written before they are used
@@ -74,7 +74,7 @@ static __global__ void __launch_bounds__(THREADS)
         const real *pixel = at4(&input, n, g * IC, ih, iw);
 #pragma unroll
         for (int i = 0; i < BM; i += ROWS) {  // BM = BN
-            const int x = row + i;            // the row of both tiles
+            const int x = row + i;            // row of left and of right
             const unsigned w = iw + away[x].x, h = ih + away[x].y;  // -1 becomes large
             const bool filled = k0 + at < GK && m0 + x < GM;
             const bool inside = k0 + at < GK && n0 + x < GN && h < IH && w < IW;
@@ -86,7 +86,7 @@ static __global__ void __launch_bounds__(THREADS)
         // STARTER // your code: row `at` of both tiles, for window (n, oh, ow); 0 if
         // STARTER // there is none (the reference takes 12 lines)
         // STARTER (void)IC, (void)IH, (void)IW, (void)row;
-        ow += BK;  // to its next window
+        ow += BK;  // to the thread's next window
         while (ow >= OW) {
             ow -= OW, oh++;
             if (oh == OH) oh = 0, n++;
@@ -95,7 +95,7 @@ static __global__ void __launch_bounds__(THREADS)
 
         // BEGIN SOLUTION
 #pragma unroll 4
-        for (int k = 0; k < BK; k++) {  // 4 at once: all need 128 registers
+        for (int k = 0; k < BK; k++) {  // all 16 at once need 128 registers
             accum l[TM], r[TN];
             for (int i = 0; i < TM; i++) l[i] = left[k][ty * TM + i];
             for (int j = 0; j < TN; j++) r[j] = right[k][tx + TX * j];

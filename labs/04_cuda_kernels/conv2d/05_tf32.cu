@@ -39,7 +39,7 @@ static __device__ int left_quad(int x, int r)
 
 /* In each step of BK terms, a thread loads 1 term of 8 filters and BK of 1 window. */
 typedef struct {
-    const real *filter;  // its number of the first filter, at k = 0
+    const real *filter;  // first filter's weight t % BK
     int64_t apart;       // distance of two filters
     int filters;         // at most LEFT; fewer at the edge
     window_t window;
@@ -217,7 +217,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     float left[LEFT], right[RIGHT], sum[MT][NT][4];
     begin(sum, &bias, g * GM + m0, split == 0 ? GM - m0 : 0);  // the bias counts once
     const int end = GK - split * SPLIT < SPLIT ? GK : (split + 1) * SPLIT;
-    for (int first = split * SPLIT; first < end; first += SPAN) {  // mostly once
+    for (int first = split * SPLIT; first < end; first += SPAN) {  // mostly one round
         const int last = end - first < SPAN ? end : first + SPAN;
 #pragma unroll 1
         for (int i = t; i < last - first + 2 * BK && i < SPAN + BK; i += THREADS)
@@ -226,13 +226,13 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         // BEGIN SOLUTION
         fetch(from, taps, first, last, left, right);
         keep(left, right, tiles[0]);
-        __syncthreads();  // written before any thread reads
+        __syncthreads();  // the tiles are written before any thread reads
         const int2 *next = taps + BK;
         for (int k0 = first, now = 0; k0 < last; k0 += BK, now ^= 1, next += BK) {
             fetch(from, next, k0 + BK, last, left, right);
             multiply(tiles[now], sum);
             keep(left, right, tiles[now ^ 1]);
-            __syncthreads();  // the next tiles are written, and all have read these
+            __syncthreads();  // next tiles are written, and all have read tiles[now]
         }
         // END SOLUTION
         // STARTER // your code: fetch and store the first tiles. Then for each step:

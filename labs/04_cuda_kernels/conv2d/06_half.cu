@@ -190,7 +190,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     float sum[MT][NT][4];
     begin(sum, &bias, g * GM + m0, split == 0 ? GM - m0 : 0);  // the bias counts once
     const int end = GK - split * SPLIT < SPLIT ? GK : (split + 1) * SPLIT;
-    for (int first = split * SPLIT; first < end; first += SPAN) {  // mostly once
+    for (int first = split * SPLIT; first < end; first += SPAN) {  // mostly one round
         const int last = end - first < SPAN ? end : first + SPAN;
 #pragma unroll 1
         for (int i = t; i < last - first + 2 * BK && i < SPAN + BK; i += THREADS)
@@ -208,8 +208,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
             fetch(window, next, right);
             multiply(tiles[now], sum);
             keep(right, tiles[now ^ 1].right);
-            ptx::cp_async_wait_all();  // its own copies are done
-            __syncthreads();  // the next tiles are written, and all have read these
+            ptx::cp_async_wait_all();  // this thread's copies are done
+            __syncthreads();  // next tiles are written, and all have read tiles[now]
         }
         // END SOLUTION
         // STARTER // your code: fill the first tiles. Then for each step: start to load

@@ -14,7 +14,7 @@ enum { SUM_THREADS = 256 };  // threads of a block that adds up sums
 typedef struct {
     int TERMS;              // terms of a split; the last one may have fewer
     int64_t COUNT, BLOCKS;  // splits of a tile; blocks of all tiles
-    accum *result;          // output, or (COUNT, all sums) in the workspace, or NULL
+    accum *result;          // output, or (COUNT, all sums) in scratch memory, or NULL
 } splits_t;
 
 /* Divides the K terms of each sum, so that TILES tiles give up to BLOCKS blocks. All

@@ -30,7 +30,7 @@ static __device__ int2 tap_of(const tensor_t *input, const tensor_t *weight,
 
 typedef struct {
     const real *pixel;  // the first pixel, which may be in the padding
-    int outside;        // bits as in a tap: rows and columns in the padding
+    int outside;        // bits of the rows and columns in the padding
 } window_t;
 
 /* Returns window q of group g. If there is no window q, all its pixels are outside. */

@@ -69,15 +69,15 @@ static __global__ void grad_input_kernel(const __grid_constant__ tensor_t grad_o
     // BEGIN SOLUTION
     const place_t in = place_of(&grad_input, i);
     const int64_t OC = weight.size[0] / grad_input.size[1];  // filters of a channel
-    const int64_t oc0 = in.c * OC;                           // its first filter
+    const int64_t oc0 = in.c * OC;                           // channel's first filter
     accum sum = 0;  // stays 0 for a pixel in no window
     for (int64_t kh = 0; kh < weight.size[2]; kh++) {
         for (int64_t kw = 0; kw < weight.size[3]; kw++) {
-            const int64_t h = in.h + p.padding_h - kh * p.dilation_h;  // oh * stride_h,
-            const int64_t w = in.w + p.padding_w - kw * p.dilation_w;  // if it is whole
+            const int64_t h = in.h + p.padding_h - kh * p.dilation_h;  // = oh*stride_h
+            const int64_t w = in.w + p.padding_w - kw * p.dilation_w;  // = ow*stride_w
             if (h % p.stride_h != 0 || w % p.stride_w != 0) continue;
             const int64_t oh = h / p.stride_h, ow = w / p.stride_w;
-            if (!has_pixel(&grad_output, oh, ow)) continue;  // no such window
+            if (!has_pixel(&grad_output, oh, ow)) continue;  // there is no window
             for (int64_t oc = oc0; oc < oc0 + OC; oc++) {
                 sum += accum_from(*at4(&grad_output, in.n, oc, oh, ow)) *
                        accum_from(*at4(&weight, oc, 0, kh, kw));
@@ -115,7 +115,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                        real *__restrict__ grad_bias)
 {
     __shared__ accum sums[2][THREADS];
-    const place_t own = place_of(&weight, blockIdx.x);  // its n is oc, its c is 0
+    const place_t own = place_of(&weight, blockIdx.x);  // own.n is oc, own.c is 0
     accum sum = 0, bias = 0;
     // BEGIN SOLUTION
     const int64_t ic = own.n / (weight.size[0] / input.size[1]);  // channel of filter
@@ -133,7 +133,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     // END SOLUTION
     // STARTER // your code: the windows of a thread (the reference takes 12 lines)
     if (grad_weight) store_sum(sum, sums[0], grad_weight + blockIdx.x);
-    if (!grad_bias || own.c + own.h + own.w > 0) return;  // only for a first element
+    if (!grad_bias || own.c + own.h + own.w > 0) return;  // first of a filter only
     store_sum(bias, sums[1], grad_bias + own.n);
 }
 

@@ -80,7 +80,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t oh0 = blockIdx.x % TILES / COLUMNS * TH;
     const int64_t ow0 = blockIdx.x % COLUMNS * TW;
     const int tx = threadIdx.x % TW, ty = threadIdx.x / TW;
-    const int S = (int)p.stride_w, K = (int)(KH * KW);  // the tile fits, so do they
+    const int S = (int)p.stride_w, K = (int)(KH * KW);  // small: the tile fits
     accum *const filters = shared, *const pixels = shared + M * K;
     int *const places = (int *)(pixels + tile.HIGH * tile.PITCH);
 

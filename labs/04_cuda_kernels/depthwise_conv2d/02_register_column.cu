@@ -43,7 +43,7 @@ typedef struct {
 
 static __device__ step_t step_of(depthwise_conv2d_params_t p, tile_t tile)
 {
-    const int S = (int)p.stride_w, D = (int)p.dilation_w;  // the tile fits, so these do
+    const int S = (int)p.stride_w, D = (int)p.dilation_w;  // small: the tile fits
     const int PART = (int)tile.PART;
     return {S, D % S, D % S * PART + D / S, 1 - S * PART};
 }

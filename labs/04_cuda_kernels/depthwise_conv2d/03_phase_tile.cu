@@ -97,9 +97,9 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     const int64_t phase_w = blockIdx.x / TILES % w.S;
     const int64_t j0 = blockIdx.x % TILES / COLUMNS * TH;
     const int64_t i0 = blockIdx.x % COLUMNS * TW;
-    const int HIGH = (int)tile_side(h, TH), WIDE = (int)tile_side(w, TW);  // it fits,
-    const int K = (int)(h.K * w.K);                                        // so do they
-    const int64_t oh0 = j0 + first_window(h, phase_h);  // of the tile
+    const int HIGH = (int)tile_side(h, TH), WIDE = (int)tile_side(w, TW);  // fit int
+    const int K = (int)(h.K * w.K);                                        // fits int
+    const int64_t oh0 = j0 + first_window(h, phase_h);  // first window of the tile
     const int64_t ow0 = i0 + first_window(w, phase_w);
     const int tx = threadIdx.x % TW, ty = threadIdx.x / TW;
     accum *const filter = shared, *const windows = shared + K;
@@ -114,7 +114,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     // END SOLUTION
     // STARTER // your code (the reference takes 5 lines)
     // STARTER (void)places;
-    const real *weights = real_data(&weight) + ic * M * K;  // of the next filter
+    const real *weights = real_data(&weight) + ic * M * K;  // of filter m below
     const real *first = at4(&grad_output, n, ic * M, oh0, ow0);
     accum sum = 0;  // stays 0 in a phase without positions
     for (int64_t m = 0; m < M; m++, weights += K, first += grad_output.stride[1]) {
@@ -130,7 +130,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         // END SOLUTION
         // STARTER // your code: positions of this phase (the reference takes 3 lines)
         // STARTER (void)mine;
-        __syncthreads();  // all have read before the next filter's overwrite these
+        __syncthreads();  // all have read before the next filter overwrites
     }
     const int64_t ih = phase_h + (j0 + ty) * h.S, iw = phase_w + (i0 + tx) * w.S;
     if (has_pixel(&grad_input, ih, iw))

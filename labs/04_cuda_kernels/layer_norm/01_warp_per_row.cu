@@ -50,7 +50,7 @@ forward_kernel(const __grid_constant__ tensor_t input, const real *__restrict__ 
     // BEGIN SOLUTION
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int64_t r = (int64_t)blockIdx.x * WARPS + warp;
-    if (r >= R) return;  // all lanes of the warp
+    if (r >= R) return;  // the whole warp returns
     const real *x = row_of(&input, r);
     const int64_t step = input.stride[input.ndim - 1];
 
@@ -108,7 +108,7 @@ input_kernel(const __grid_constant__ tensor_t grad_output,
     // BEGIN SOLUTION
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int64_t r = (int64_t)blockIdx.x * WARPS + warp;
-    if (r >= R) return;  // all lanes of the warp
+    if (r >= R) return;  // the whole warp returns
     const real *g = row_of(&grad_output, r), *x = row_of(&input, r);
     const int64_t g_step = grad_output.stride[grad_output.ndim - 1];
     const int64_t x_step = input.stride[input.ndim - 1];

@@ -25,7 +25,7 @@ typedef struct {
     const pack *grad_output, *input, *weight;  // (R, COUNT) (R, COUNT) (COUNT)
     tensor_t mean, rstd;                       // (R), accum; they may have strides
     pack *grad_input;                          // (R, COUNT), or NULL: not wanted
-    int64_t R, ROWS;                           // of all; of a part
+    int64_t R, ROWS;                           // rows of input; rows of a part
     int COUNT;                                 // packs of a row
 } call_t;
 
