@@ -114,7 +114,7 @@ static status_t sum_to_shape(ctx_t *ctx, const tensor_t *grad_output, accum scal
     // STARTER return status_t{};
 }
 
-/* Sums grad_output to the shape of grad_input, alpha * grad_output to grad_other's. */
+/* Sums grad_output into grad_input, and alpha * grad_output into grad_other. */
 extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
                                  add_params_t p, tensor_t *grad_input,
                                  tensor_t *grad_other)

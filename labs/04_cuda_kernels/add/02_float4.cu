@@ -5,7 +5,7 @@
  *   limit   memory bandwidth: each byte is read or written once
  *   run     make grade T=04_cuda_kernels/add/02
  *
- * Covers contiguous operands that are not stretched, at multiples of 16 bytes.
+ * Covers contiguous operands that are not stretched, at addresses divisible by 16.
  */
 #include "launch.h"
 
@@ -18,7 +18,7 @@ typedef float4 pack;
 #endif
 enum { LANES = sizeof(pack) / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
 
-/* Returns the pack at address p, a multiple of 16 bytes (is_packed checks this). */
+/* Returns the pack of 16 bytes at address p. is_packed checks that 16 divides p. */
 static __device__ pack *pack_at(const real *p)
 {
     // BEGIN SOLUTION

@@ -10,8 +10,8 @@
 
 enum { THREADS = 16, MOST_BLOCKS = 2 };  // of a block; of a grid
 
-/* A block owns 16 consecutive windows, then 16 more after those of all blocks, and so
- * on. A thread copies the KH*KW numbers of one window. No shared memory. */
+/* A block owns 16 windows, then 16 more at a distance of gridDim.x * 16, and so on. A
+ * thread copies the KH*KW numbers of one window at a time. No shared memory. */
 static __global__ void window_kernel(const __grid_constant__ tensor_t input,
                                      unfold_params_t p, int64_t OH, int64_t OW,
                                      real *output, int64_t WINDOWS)

@@ -49,7 +49,7 @@ static __global__ void row_kernel(const __grid_constant__ tensor_t input,
     real_data(&output)[row * D + d] = real_from(sum);
 }
 
-/* output = input + alpha * other, both broadcast to the shape of output */
+/* output = input + alpha * other; input and other are broadcast to output's shape */
 extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
                                 const tensor_t *other, add_params_t p, tensor_t *output)
 {

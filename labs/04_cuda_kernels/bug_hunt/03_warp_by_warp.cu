@@ -10,7 +10,7 @@
 
 enum { WARP = 32, MOST_THREADS = 128, THREADS = 64 };  // of sum_kernel; of input_kernel
 
-/* Returns the address of row r of t. All axes of t but the last one count the rows. */
+/* Returns the address of row r of t. A row runs along the last axis of t. */
 static __device__ const real *row_start(const tensor_t *t, int64_t r)
 {
     return real_data(t) + tensor_offset(t, t->ndim - 1, r);

@@ -115,7 +115,7 @@ static __global__ void __launch_bounds__(FEW, BLOCKS_PER_SM)
                        real *__restrict__ grad_weight, real *__restrict__ grad_bias)
 {
     __shared__ accum sums[2][FEW];
-    const place_t own = place_of(&weight, blockIdx.x);  // own.n is oc, own.c is ic
+    const place_t own = place_of(&weight, blockIdx.x);  // field n is oc, field c is ic
     accum sum = 0, bias = 0;
     // BEGIN SOLUTION
     const int64_t g = own.n / (weight.size[0] / p.groups);

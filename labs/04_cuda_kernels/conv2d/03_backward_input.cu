@@ -36,9 +36,9 @@ static __global__ void turn_kernel(const __grid_constant__ tensor_t weight,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* The kernel positions (taps) that meet the pixels of one phase, along one axis. They
- * are first, first + step, ... At tap `first`, pixel j of the phase is in window
- * `window` + j. Each next tap moves to a window `back` windows earlier. */
+/* A taps_t has the kernel positions (taps) that meet one phase along one axis: first,
+ * first + step, ... At tap `first`, pixel j of the phase is in window `window` + j.
+ * Each next tap moves to a window `back` windows earlier. */
 typedef struct {
     int64_t first, step, window, back;
 } taps_t;

@@ -2,7 +2,7 @@
  *
  *   idea    several blocks share each sum of grad_weight; a second kernel adds them up
  *   expect  about 512 blocks, even for a small weight; 2.8x the minimum bytes (counted)
- *   limit   a block fetches or computes; partial sums are stored and read again
+ *   limit   no block computes while it fetches; splits are stored and read again
  *   run     make grade T=04_cuda_kernels/conv2d/04
  *
  *     windows of all images    0 ..... 255   256 .... 511   512 .... 767   ...

@@ -24,7 +24,7 @@ typedef struct {
     __half left[BM * BK], right[BN * BK];
 } tiles_t;
 
-/* Returns which packs of the filters of group g, from m0 on, a thread copies. */
+/* Returns the 16-byte packs of group g's filters, from filter m0 on, for one thread. */
 static __device__ source_t<__half> source_of(const real *filters, int GM, int GK, int g,
                                              int m0)
 {
@@ -51,7 +51,7 @@ static __device__ void copy_filters(const source_t<__half> &from, int k0, int la
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 5 lines)
 }
 
-/* Loads the BK pixels of a window at the offsets `taps` into `right`; padding is 0. */
+/* Loads BK pixels of a window, at the offsets `taps`, into `right`; padding gives 0. */
 static __device__ void fetch(const window_t &window, const int2 *taps,
                              __half2 (&right)[BK / 2])
 {

@@ -115,7 +115,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                        real *__restrict__ grad_bias)
 {
     __shared__ accum sums[2][THREADS];
-    const place_t own = place_of(&weight, blockIdx.x);  // own.n is oc, own.c is 0
+    const place_t own = place_of(&weight, blockIdx.x);  // field n is oc, field c is 0
     accum sum = 0, bias = 0;
     // BEGIN SOLUTION
     const int64_t ic = own.n / (weight.size[0] / input.size[1]);  // channel of filter

@@ -36,7 +36,7 @@ typedef struct {
     // STARTER return 0;  // your code (the reference takes 2 lines)
 }
 
-/* Returns the window of position k minus first_window, -1 if the phase lacks k. */
+/* Returns (window of position k) - first_window, or -1 if the phase does not use k. */
 [[maybe_unused]] static HOST_DEVICE int64_t windows_to(axis_t a, int64_t phase,
                                                        int64_t k)
 {

@@ -15,7 +15,7 @@ enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };  // of a block
 enum { TAPS = 9 };  // weights with sums in a thread's registers: all of 3 x 3
 enum : unsigned { OUTSIDE = INT32_MAX };  // a row below every image
 
-/* The indices n, oh, ow of one window, or the differences of two windows' indices. */
+/* A window_t has the indices n, oh, ow of a window, or of a step between windows. */
 typedef struct {
     int n, oh, ow;
 } window_t;

@@ -19,7 +19,7 @@ constexpr double SQRT_1_2 = 0.70710678118654752440;   // sqrt(1/2)
 constexpr double SQRT_2_PI = 0.79788456080286535588;  // sqrt(2/pi)
 constexpr double CUBIC = 0.044715;                    // the constant of the paper
 
-/* Returns the erf or the tanh in gelu(x) = x/2 * (1 + erf or tanh). */
+/* Returns y, an erf or a tanh, so that gelu(x) = x/2 * (1 + y). */
 static __device__ accum squashed(accum x, int64_t approximate)
 {
     // BEGIN SOLUTION
@@ -54,8 +54,8 @@ static __device__ accum gelu_slope(accum x, int64_t approximate)
     // STARTER return 0;
 }
 
-/* A block owns 256 consecutive elements of output, then 256 more after those of all
- * blocks, and so on. A thread owns one of each 256. No shared memory. */
+/* A block owns 256 elements of output, then 256 more at a distance of gridDim.x * 256,
+ * and so on. A thread owns one of each 256. No shared memory. */
 static __global__ void gelu_forward_kernel(const __grid_constant__ tensor_t input,
                                            int64_t approximate,
                                            real *__restrict__ output, int64_t COUNT)
@@ -92,7 +92,7 @@ extern "C" status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_
 }
 
 /* Computes grad_input = grads * gelu_slope(input). A block owns 256 elements, then 256
- * after those of all blocks. A thread owns one of each 256. No shared memory. */
+ * more at a distance of gridDim.x * 256. A thread owns one of 256. No shared memory. */
 static __global__ void gelu_backward_kernel(const __grid_constant__ tensor_t grads,
                                             const __grid_constant__ tensor_t input,
                                             int64_t approximate,

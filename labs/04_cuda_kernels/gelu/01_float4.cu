@@ -28,7 +28,7 @@ static bool is_packed(const tensor_t *t)
 constexpr double SQRT_1_2 = 0.70710678118654752440;  // sqrt(1/2)
 constexpr double SQRT_2_PI = 0.79788456080286535588, CUBIC = 0.044715;
 
-/* Returns the erf or the tanh in gelu(x) = x/2 * (1 + erf or tanh). */
+/* Returns y, an erf or a tanh, so that gelu(x) = x/2 * (1 + y). */
 static __device__ accum squashed(accum x, int64_t approximate)
 {
     if (approximate == GELU_NONE) return real_erf(x * (accum)SQRT_1_2);
