@@ -36,9 +36,9 @@ static __global__ void turn_kernel(const __grid_constant__ tensor_t weight,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* A taps_t has the kernel positions (taps) that meet one phase along one axis: first,
- * first + step, ... At tap `first`, pixel j of the phase is in window `window` + j.
- * Each next tap moves to a window `back` windows earlier. */
+/* A taps_t has the kernel positions (taps) that meet one phase along one axis. The
+ * first is `first`, each next one is `step` further. At tap `first`, pixel j of the
+ * phase is in window `window` + j. Each next tap is in a window `back` earlier. */
 typedef struct {
     int64_t first, step, window, back;
 } taps_t;
@@ -61,10 +61,10 @@ static __device__ void find_taps(int64_t distance, int64_t K, int64_t stride,
 /* For each group and phase, grad_input (GM, GN) = sum over the phase's taps of
  * filters^T (GM, GK) @ grad_output (GK, GN). GM = IC/G channels, GK = OC/G filters,
  * GN = pixels of the phase in all images.
- * A block owns a tile of 64 x 64 sums, thread (ty, tx) owns rows 8*ty to 8*ty + 7 and
+ * A block owns a tile of 64 x 64 sums. A thread (ty, tx) owns rows 8*ty to 8*ty + 7 and
  * columns tx, tx + 16, tx + 32, tx + 48. blockIdx.x numbers the tiles in the order (g,
  * phase, n0, m0). Shared memory: two tiles of 16 x 64, the indices of 64 pixels, and
- * the taps of two axes; 9792 bytes in f32. */
+ * two taps_t; 9792 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     grad_input_kernel(const __grid_constant__ tensor_t grad_output,
                       const real *__restrict__ filters, int64_t KH, int64_t KW,

@@ -22,8 +22,8 @@ enum { BLOCKS = BLOCKS_PER_SM * 132, LEAST = 256 };  // blocks; terms per block
 
 /* Returns the offset of terms 4q to 4q + 3 of window x in tiles.right, in units of 16
  * bytes. A row of 16 terms fills half of the banks. The swizzle (^) changes the order
- * of units after every two rows. So there are no bank conflicts if 8 lanes store to 8
- * rows, or if 8 lanes read two whole rows. */
+ * of units after every two rows. So there is no bank conflict if 8 lanes store to 8
+ * rows, or read two whole rows. */
 static __device__ int right_quad(int x, int q)
 {
     return x * QUADS + (q ^ x / 2 % 4);

@@ -90,7 +90,7 @@ static __global__ void grad_input_kernel(const __grid_constant__ tensor_t grad_o
 }
 
 /* Adds up `sum` over all threads of a block, into *result. Each round adds the second
- * half of `sums` to the first half, so the order of the sum is always the same. */
+ * half of `sums` to the first half. So the order of the sum is always the same. */
 static __device__ void store_sum(accum sum, accum sums[THREADS], real *result)
 {
     // BEGIN SOLUTION
