@@ -1,17 +1,17 @@
 /* 00 naive
  *
- *   idea    one thread for each output: a row of the left matrix times a column
+ *   idea    each thread computes one output: a row of input times a column of other
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   the threads of a warp read 32 different rows of lhs: 32 sectors a request
+ *   limit   the 32 threads of a warp read 32 rows of input: a request needs 32 sectors
  *   run     make grade T=04_cuda_kernels/matmul/00
  */
 #include "launch.h"
 
 enum { THREADS = 256 };  // of a block
 
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns 256 elements of output, a thread owns one. Neighbouring threads go down
- * a column (m), as in a loop over n, then m. No shared memory. */
+/* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N).
+ * A block owns 256 elements of output, a thread owns one. Neighbouring threads own
+ * neighbouring rows of one column of output. The kernel uses no shared memory. */
 static __global__ void matmul_kernel(const __grid_constant__ tensor_t lhs,
                                      const __grid_constant__ tensor_t rhs,
                                      real *__restrict__ output, int64_t M, int64_t N,
@@ -34,7 +34,7 @@ static __global__ void matmul_kernel(const __grid_constant__ tensor_t lhs,
     // STARTER // (the reference takes 8 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
+/* Launches a kernel for output (..., M, N) = input (..., M, K) @ other (..., K, N). */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

@@ -1,17 +1,17 @@
 /* 02 shared tile
  *
- *   idea    a block fetches a tile of both matrices once, for all of its threads
- *   expect  1/17 of the bytes of 01_coalesced (counted, m96); 1.4x on an H200
- *   limit   two loads from shared memory for every multiply-add
+ *   idea    a block copies a tile of each factor to shared memory, for all its threads
+ *   expect  1/17 of the bytes of 01_coalesced (counted, m96); 1.4x its speed on an H200
+ *   limit   every multiply-add needs two loads from shared memory
  *   run     make grade T=04_cuda_kernels/matmul/02
  */
 #include "launch.h"
 
 enum { TILE = 32, THREADS = TILE * TILE };  // BM = BN = BK = TILE
 
-/* tile[r][c] = matrix (r0 + r, c0 + c), or 0 outside, which adds nothing to a sum. Each
- * thread fetches one number. Neighbours (tx) fetch neighbours in memory: along a row,
- * or, if the matrix is a transpose, down a column. */
+/* Copies elements (r0 + r, c0 + c) of `matrix` to tile[r][c], or 0 outside of `matrix`.
+ * Each thread copies one element. Neighbouring threads read neighbours in memory. In
+ * most matrices these are along a row, but in a transposed view down a column. */
 static __device__ void fetch(const matrix_t *matrix, int64_t r0, int64_t c0,
                              real tile[TILE][TILE + 1])
 {
@@ -25,10 +25,10 @@ static __device__ void fetch(const matrix_t *matrix, int64_t r0, int64_t c0,
     // STARTER // your code (the reference takes 5 lines)
 }
 
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns a tile of 32 x 32 of output, at (m0, n0) of matrix b. A thread owns
- * (m0 + ty, n0 + tx) in it. The grid numbers tiles in the order (b, m0, n0), along x.
- * Shared memory: two tiles of 32 x 33 numbers, 8448 bytes in f32. */
+/* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N). A block owns a tile
+ * of 32 x 32 of output, at row m0 and column n0 of matrix b. Thread (ty, tx) owns
+ * element (ty, tx) of the tile. blockIdx.x numbers the tiles in the order (b, m0, n0).
+ * Shared memory: a block needs two tiles of 32 x 33 numbers, 8448 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     matmul_kernel(const __grid_constant__ tensor_t lhs,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
@@ -63,7 +63,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (m < M && n < N) output[(b * M + m) * N + n] = real_from(sum);
 }
 
-/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
+/* Launches a kernel for output (..., M, N) = input (..., M, K) @ other (..., K, N). */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

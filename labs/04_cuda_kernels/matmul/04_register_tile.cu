@@ -1,8 +1,8 @@
 /* 04 register tile
  *
- *   idea    a thread owns 8 x 8 outputs: 16 loads from the tiles, 64 multiply-adds
- *   expect  5/9 of the bytes of 03_register_column (counted, m256); 1.3x on an H200
- *   limit   each number that goes through shared memory needs a load and an address
+ *   idea    a thread computes 8 x 8 outputs: it loads 16 numbers for 64 multiply-adds
+ *   expect  5/9 of the bytes of 03_register_column (counted, m256); 1.3x its speed (H200)
+ *   limit   each number in shared memory needs its own load and its own address
  *   run     make grade T=04_cuda_kernels/matmul/04
  */
 #include "launch.h"
@@ -12,10 +12,10 @@ enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N
 enum { PAD = 4 };
 enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
 
-/* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum. Afterwards
- * `matrix` begins below the tile. x is m for the left matrix, passed transposed, and n
- * for the right one. Neighbours fetch neighbours in memory, as in 03_register_column.
- * Each thread continues from its first number in equal steps. */
+/* Copies elements (k, x) of `matrix` to tile[k][x], or 0 outside of `matrix`. Pass the
+ * left factor of a product as its transpose. A thread copies 4 elements that are at
+ * equal distances. Neighbouring threads read neighbours in memory. Finally, the
+ * function moves matrix->data to the next BK rows. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
 {
     // BEGIN SOLUTION
@@ -36,11 +36,11 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
     // STARTER // your code: 4 numbers for each thread (the reference takes 12 lines)
 }
 
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b. A thread owns
- * 8 x 8 of it: every 16th row and column, so that neighbours still read neighbours. The
- * grid numbers tiles in the order (b, m0, n0), along x.
- * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
+/* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N). A block owns a tile
+ * of 128 x 128 of output, at row m0 and column n0 of matrix b. A thread owns every
+ * 16th row and every 16th column of the tile, so that neighbouring threads read
+ * neighbouring numbers. blockIdx.x numbers the tiles in the order (b, m0, n0).
+ * Shared memory: a block needs two tiles of 8 x 132 numbers, 8448 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
@@ -90,7 +90,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
+/* Launches a kernel for output (..., M, N) = input (..., M, K) @ other (..., K, N). */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

@@ -1,7 +1,7 @@
 /* 05 float4
  *
- *   idea    each load takes 16 bytes, from global and from shared memory: 4 in f32
- *   expect  1/4 of the requests of 04_register_tile (counted); 1.5x on an H200
+ *   idea    each load takes 16 bytes from global or shared memory: 4 numbers in f32
+ *   expect  1/4 of the requests of 04_register_tile (counted); 1.5x its speed (H200)
  *   limit   the products wait until the next tiles arrive from global memory
  *   run     make grade T=04_cuda_kernels/matmul/05
  */
@@ -18,15 +18,15 @@ enum { BM = 128, BN = 128, BK = 2 * LANES, TM = 8, TN = 8 };  // BK * BN = THREA
 enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
 enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
 
-/* Whether a pack can be loaded or stored at p. `count` numbers are inside. */
+/* Whether one load or store of 16 bytes is possible at p, if `count` numbers follow. */
 static __device__ bool is_packed(const real *p, int64_t count)
 {
     return count >= LANES && (uintptr_t)p % sizeof(pack) == 0;
 }
 
-/* tile[k][x] = matrix (k, x), or 0 outside. Afterwards `matrix` begins below it. A
- * thread fetches a pack, along a row or down a column. The numbers of a column go to
- * different rows. At edges, or if they are strided or unaligned, it fetches each. */
+/* Copies elements (k, x) of `matrix` to tile[k][x], or 0 outside of `matrix`. A thread
+ * loads 16 bytes of a row or column at once. If these are strided, unaligned or at an
+ * edge, it loads number by number. Moves matrix->data down by BK rows at the end. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
 {
     const bool down = matrix->row_stride < matrix->column_stride;
@@ -57,11 +57,11 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
     // STARTER (void)k, (void)x;  // delete this line when you use them
 }
 
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b. A thread owns
- * 8 x 8 of it: in f32, 4 neighbours and the 4 that are 64 further, in both directions.
- * The grid numbers tiles in the order (b, m0, n0), along x.
- * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
+/* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N). A block owns a tile
+ * of 128 x 128 of output, at row m0 and column n0 of matrix b. A thread owns 8
+ * rows and 8 columns of the tile. In f32 these are two groups of 4 neighbours, and
+ * the groups are 64 apart. blockIdx.x numbers the tiles in the order (b, m0, n0).
+ * Shared memory: a block needs two tiles of 8 x 132 numbers, 8448 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
@@ -119,7 +119,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
+/* Launches a kernel for output (..., M, N) = input (..., M, K) @ other (..., K, N). */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

@@ -1,11 +1,11 @@
 /* 06 warp tile
  *
- *   idea    a warp owns 64 x 32 outputs; while it multiplies, it loads the next tiles
- *   expect  2/3 of the numbers that a warp of 05_float4 reads; 1.3x on an H200
- *   limit   instructions: 6 of 7 in the loop are multiply-adds
+ *   idea    a warp computes 64 x 32 outputs, and loads the next tiles meanwhile
+ *   expect  a warp reads 2/3 of the numbers of 05_float4; 1.3x its speed on an H200
+ *   limit   the instructions: 6 of 7 in the inner loop are already multiply-adds
  *   run     make grade T=04_cuda_kernels/matmul/06
  *
- * Covers matrices of whole packs.
+ * It covers only matrices that consist of packs: 16 aligned bytes of a row or column.
  */
 #include "launch.h"
 
@@ -15,7 +15,7 @@ enum { BM = 128, BN = 128, BK = 2 * LANES, WM = 64, WN = 32, TM = 8, TN = 8 };
 enum { THREADS = BM / WM * (BN / WN) * 32 };  // as many as a tile has packs
 enum { BLOCKS_PER_SM = 8 / sizeof(accum) };   // 2: each thread can have 128 registers
 
-/* Whether the matrices of t consist of packs, along a row or down a column. */
+/* Whether the matrices of t consist of packs: 16 aligned bytes of a row or column. */
 static bool is_packed(const tensor_t *t)
 {
     const int32_t row = t->ndim - 2, column = t->ndim - 1;
@@ -27,7 +27,7 @@ static bool is_packed(const tensor_t *t)
     return packed && (uintptr_t)t->data % sizeof(pack) == 0;
 }
 
-/* The pack that a thread fetches: of each tile of a matrix, the pack at (k, x). */
+/* A thread copies one pack (16 bytes) of each tile: the pack at row k and column x. */
 typedef struct {
     const real *next;
     int64_t step;     // distance of tiles
@@ -50,7 +50,7 @@ static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
     return source;
 }
 
-/* The pack of this tile. Past the last tile, zeros. Then moves `next`. */
+/* Returns the thread's pack of this tile, or zeros past the end. Moves from->next. */
 static __device__ pack load(source_t *from, int tile)
 {
     // BEGIN SOLUTION
@@ -62,7 +62,7 @@ static __device__ pack load(source_t *from, int tile)
     // STARTER return pack{};
 }
 
-/* Writes a pack to tile[k][x]: of a row at once, of a column to rows k, k + 1, ... */
+/* Stores the numbers of a pack in `tile`, in a column if from->down, else in a row. */
 static __device__ void put(pack numbers, const source_t *from, real tile[BK][BN + PAD])
 {
     // BEGIN SOLUTION
@@ -76,11 +76,11 @@ static __device__ void put(pack numbers, const source_t *from, real tile[BK][BN 
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b, a warp owns
- * 64 x 32 of it. A thread owns 8 x 8 of these: in f32 two groups of 4 rows, 32 apart,
- * and two of 4 columns, 16 apart. Lanes are numbered so that pairs use one left pack.
- * Shared memory: two pairs of tiles of 8 x 132, 16896 bytes in f32, __align__(16). */
+/* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N). A block owns a tile
+ * of 128 x 128 of output, at row m0 and column n0 of matrix b. A warp owns 64 x 32
+ * of the tile. In f32, a thread owns two groups of 4 rows, 32 apart, and two groups of
+ * 4 columns, 16 apart. Lanes 2i and 2i + 1 load the same numbers of lhs. Shared memory:
+ * a block needs four tiles of 8 x 132 numbers, 16896 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
@@ -137,7 +137,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
+/* Launches a kernel for output (..., M, N) = input (..., M, K) @ other (..., K, N). */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

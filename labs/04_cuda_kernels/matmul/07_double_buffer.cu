@@ -1,12 +1,12 @@
 /* 07 double buffer
  *
  *   idea    cp.async copies the next tiles to shared memory during the products
- *   expect  the bytes of 06_warp_tile; time not measured
- *   limit   multiply-adds: 64 for each 4 loads of 16 bytes from shared memory
+ *   expect  it moves the bytes of 06_warp_tile; the time is not measured yet
+ *   limit   the multiply-adds: a thread does 64 for every 4 loads from shared memory
  *   run     make grade T=04_cuda_kernels/matmul/07
  *
- * A pack is copied as it is in memory, without a transpose: a thread reads packs along
- * k, or along m and n. Covers matrices of whole packs.
+ * cp.async copies packs of 16 bytes and cannot transpose them. So packs in a tile are
+ * parts of rows or columns as in global memory. Covers matrices that consist of packs.
  */
 #include "launch.h"
 #include "ptx.h"
@@ -17,21 +17,21 @@ enum { BM = 128, BN = 128, BK = 2 * LANES, WM = 64, WN = 32, TM = 8, TN = 8 };
 enum { THREADS = BM / WM * (BN / WN) * 32, BLOCKS = 8 / sizeof(accum) };
 enum { STAGES = 4, TILE = BM * (BK + 1) };
 
-/* The position of number (x, k) in a tile; x is m or n. If packs run along k, 2 of them
- * are a row of x. A gap after LANES rows puts neighbours into different banks. */
+/* Returns the offset of row x, column k in a tile. If packs are parts of rows, LANES
+ * numbers stay unused after each LANES rows. So neighbours read different banks. */
 template <bool ALONG_K> static __device__ int place(int x, int k)
 {
     return ALONG_K ? x * BK + x / LANES * LANES + k : k * BM + x;
 }
 
-/* The packs that a thread copies: one of each tile of a matrix. */
+/* A thread copies one pack (16 bytes) of each tile of a matrix, from `next` on. */
 typedef struct {
     const real *next;
     int64_t step;   // distance of tiles
     int to, tiles;  // position in a tile; the number of tiles with such a pack
 } source_t;
 
-/* Computes all addresses of a thread once: matrix (x, k), from row x0 on. */
+/* Computes the addresses of the thread's packs in the tiles from row x0 of `matrix`. */
 template <bool ALONG_K>
 static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
 {
@@ -43,7 +43,7 @@ static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
             place<ALONG_K>(x, k), (int)ceil_div(rest, BK)};
 }
 
-/* Starts to copy the thread's pack of a tile. Outside it writes 0. */
+/* Starts to copy the thread's pack to tile `to`, or zeros outside of the matrix. */
 template <bool ALONG_K> static __device__ void fetch(source_t *from, int tile, real *to)
 {
     // BEGIN SOLUTION
@@ -53,7 +53,7 @@ template <bool ALONG_K> static __device__ void fetch(source_t *from, int tile, r
     // STARTER // your code: cp_async_zfill (the reference takes 2 lines)
 }
 
-/* numbers[l][i] = number (x, l) from `from` on: 8 x in packs, APART packs apart */
+/* Loads 8 rows (index i) of a tile, at LANES values of k (index l): numbers[l][i]. */
 template <bool ALONG_K, int APART>
 static __device__ void load(real (&numbers)[LANES][8], const real *from)
 {
@@ -73,7 +73,7 @@ static __device__ void load(real (&numbers)[LANES][8], const real *from)
     // STARTER // your code (the reference takes 11 lines)
 }
 
-/* sum += products of two tiles. left and right: the first row, column of a thread */
+/* Adds the products of two tiles to sum. The thread's rows begin at left and right. */
 template <bool LEFT, bool RIGHT>
 static __device__ void multiply(const real *left, const real *right,
                                 accum (&sum)[TM][TN])
@@ -95,10 +95,10 @@ static __device__ void multiply(const real *left, const real *right,
     // STARTER // your code: as in 05_float4 (the reference takes 11 lines)
 }
 
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T
- * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b, a warp owns 64 x
- * 32, a thread 8 x 8 of these, in packs, the first at (tm, tn). The grid numbers tiles
- * (b, m0, n0), along x. LEFT: packs of lhs run along k. RIGHT: packs of rhs do so.
+/* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns a
+ * tile of 128 x 128 of output, at row m0 and column n0 of matrix b. A warp owns 64 x 32
+ * of the tile, a thread 8 x 8 of these. If LEFT (RIGHT) is true, packs of 16 bytes in
+ * lhs (rhs) are parts of rows, else of columns.
  * Shared memory: 4 stages of two tiles of 128 x 9 numbers, 36864 bytes in f32. */
 template <bool LEFT, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -147,7 +147,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
-/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
+/* Launches a kernel for output (..., M, N) = input (..., M, K) @ other (..., K, N). */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

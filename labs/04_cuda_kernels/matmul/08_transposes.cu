@@ -1,19 +1,19 @@
 /* 08 transposes
  *
  *   idea    both gradients are products of transposes, and a transpose is only strides
- *   expect  two products as large as forward; 1.2x the least bytes (counted, m96)
- *   limit   the time of the two products
+ *   expect  its two products move 1.2x the least number of bytes (counted, m96)
+ *   limit   the speed of the matmul_forward that computes both products
  *   run     make grade T=04_cuda_kernels/matmul/08
  *
- * Backward only. It calls 07_double_buffer, or the next lower rung that gives right
- * results.
+ * This file has only backward. It calls matmul_forward of 07_double_buffer, or of the
+ * next lower rung that gives right results.
  */
 #include "launch.h"
 
 extern "C" matmul_forward_fn product_forward;
 
-/* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
- * grad_other (K, N) = input^T (K, M) @ grad_output (M, N)     for each matrix */
+/* For each matrix, computes grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
+ * and grad_other (K, N) = input^T (K, M) @ grad_output (M, N), unless they are NULL. */
 extern "C" status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *other,
                                     tensor_t *grad_input, tensor_t *grad_other)

@@ -1,13 +1,13 @@
 /* 09 tf32
  *
  *   idea    tensor cores multiply floats rounded to TF32: 11 bits of mantissa, not 24
- *   expect  3.26x of cuBLAS in f32 on an H200, 4096 x 4096
- *   limit   instructions: of 5 in the loop, one multiplies and two round
+ *   expect  3.26x the speed of cuBLAS in f32 on an H200, for matrices of 4096 x 4096
+ *   limit   of 5 instructions in the inner loop, one multiplies and two round
  *   run     make grade T=04_cuda_kernels/matmul/09
  *
- * Rounds to nearest. A tensor core itself would only cut a float to its first 19 bits.
- * Then errors are up to twice as large and always towards 0, so they add up in a sum.
- * Covers f32, and matrices of whole packs.
+ * The threads round each float to nearest. A tensor core would cut it to 19 bits. Then
+ * errors are up to twice as large and always towards 0, so they add up in a sum.
+ * Covers f32, and matrices that consist of packs: 16 aligned bytes of a row or column.
  */
 #include "packs.h"
 #include "ptx.h"
@@ -17,8 +17,8 @@ enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 2 };  // per processor
 enum { TILE = BK * (BM + 8), BYTES = 8 * STAGES * TILE };
 template <bool ALONG_K> using packs = packs_t<float, ALONG_K, BK, THREADS>;
 
-/* Starts to copy the next tile. Only `count` k are inside: writes zeros for others and
- * for rows outside. Pack i of a thread is i * APART lines below its first pack. */
+/* Starts to copy the next tile. For k >= count and outside of the matrix, writes 0. A
+ * thread copies COPIES packs of 16 bytes that are APART lines of the tile apart. */
 template <bool ALONG_K>
 static __device__ void fetch(source_t<float> *from, int count, float *tile)
 {
@@ -37,9 +37,9 @@ static __device__ void fetch(source_t<float> *from, int count, float *tile)
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 9 lines)
 }
 
-/* 16 x 8 numbers of a tile, rounded, as four blocks of 8 x 4. Number (g, p) of block i
- * is r[i] of lane 4g + p. If DOWN (lhs), block 1 is 8 x further, else (rhs) it is 4 k.
- * Block 2 is the other one. ldmatrix treats a float as two numbers. */
+/* Loads 16 x 8 numbers of a tile, from row x0 and column k0 on, rounded to TF32. Lane
+ * 4g + p gets in r[i] number (g, p) of block i. A block has 8 x 4 numbers. If DOWN (for
+ * lhs), block 1 is below block 0. Else (for rhs), it is to the right of block 0. */
 template <bool ALONG_K, bool DOWN>
 static __device__ void load(unsigned (&r)[4], const float *tile, int x0, int k0)
 {
@@ -58,7 +58,7 @@ static __device__ void load(unsigned (&r)[4], const float *tile, int x0, int k0)
     // STARTER // your code (the reference takes 10 lines)
 }
 
-/* sum += the products of a warp: rows of a tile from wm on, of the next from wn on */
+/* Adds to sum the lhs tile's rows from wm on, times the rhs tile's rows from wn on. */
 template <bool LEFT, bool RIGHT>
 static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const float *tiles,
                                 int wm, int wn)
@@ -83,10 +83,10 @@ static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const float *t
     // STARTER // your code (the reference takes 14 lines)
 }
 
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns 128 x 128 of
- * output, at (m0, n0) of matrix b, a warp 64 x 64, a thread 4 of each 16 x 8: see
- * ptx.h. LEFT: packs of lhs run along k. RIGHT: packs of rhs do so.
- * Shared memory: 3 stages of 2 tiles of 32 x 136 floats, 104448 bytes. */
+/* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns a
+ * tile of 128 x 128 of output. A warp owns 64 x 64 of the tile, a thread 4 of each
+ * 16 x 8. If LEFT (RIGHT) is true, packs of 16 bytes in lhs (rhs) are parts of rows.
+ * Shared memory: a block needs 3 stages of 2 tiles of 32 x 136 floats, 104448 bytes. */
 template <bool LEFT, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     matmul_kernel(const __grid_constant__ tensor_t lhs,
@@ -127,7 +127,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     store(output + (b * M + m0 + wm) * N + n0 + wn, N, rows, columns, sum);
 }
 
-/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
+/* Launches a kernel for output (..., M, N) = input (..., M, K) @ other (..., K, N). */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

@@ -1,16 +1,16 @@
 /* 10 3xtf32
  *
- *   idea    a float is the sum of two TF32 numbers, big and small: three products
- *   expect  1.14x of cuBLAS in f32 on an H200, 4096 x 4096
- *   limit   three times the products of 09_tf32, and splitting their operands
+ *   idea    each float becomes the sum of two TF32 numbers, so 3 products replace one
+ *   expect  1.14x the speed of cuBLAS in f32 on an H200, for matrices of 4096 x 4096
+ *   limit   it needs three times the products of 09_tf32, and splits each factor
  *   run     make grade T=04_cuda_kernels/matmul/10
  *
- * x = big + small + rest with |small| <= 2^-11 |x|, |rest| <= 2^-23 |x|. Without rests
- * and small * small, the error of a term is at most 2^-21, 8 units of 2^-24. The error
- * of direct sums may be 4 sqrt(K), which is more from K = 8 on. Tensor cores cut off
- * bits, so long sums drift. So a tensor core adds only 16 terms, small products first,
- * and float units add the rest (Ootomo and Yokota, 2022). Covers f32, K >= 8, and
- * matrices of whole packs.
+ * A float x is big + small + rest, with |small| <= 2^-11 |x| and |rest| <= 2^-23 |x|.
+ * Without rests and small * small, a term has an error of at most 8 units of 2^-24. The
+ * grader allows 4 * sqrt(K) units, which is more from K = 8 on. Tensor cores cut off
+ * bits, so long sums drift. So a tensor core adds only 16 terms, small products first.
+ * Float units add up these sums (Ootomo and Yokota, 2022). Covers f32, K >= 8, and
+ * matrices that consist of packs: 16 aligned bytes of a row or column.
  */
 #include "packs.h"
 #include "ptx.h"
@@ -20,7 +20,7 @@ enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 1 };  // per processor
 enum { TILE = BK * (BM + 8), BYTES = 8 * STAGES * TILE };
 template <bool ALONG_K> using packs = packs_t<float, ALONG_K, BK, THREADS>;
 
-/* Starts to copy the next tile. Only `count` k are inside (see 09_tf32). */
+/* Starts to copy the next tile. For k >= count and outside of the matrix, writes 0. */
 template <bool ALONG_K>
 static __device__ void fetch(source_t<float> *from, int count, float *tile)
 {
@@ -39,11 +39,11 @@ static __device__ void fetch(source_t<float> *from, int count, float *tile)
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 9 lines)
 }
 
-/* Numbers of a tile in four blocks of 8 x 4: big parts r[0], small parts r[1]. Number
- * (g, p) of block i is r[][i] of lane 4g + p. If DOWN (lhs), they are 16 x 8 numbers:
- * block 1 is 8 x further, 2 and 3 are 4 k further. Else (rhs) they are 8 x 16, each
- * block 4 k further. big: x plus half a unit, cut to 11 of 24 bits, so it is rounded.
- * small = x - big is exact; the tensor core cuts it to 11 bits. */
+/* Loads four blocks of 8 x 4 floats of a tile, and splits each float into big and
+ * small. Lane 4g + p gets number (g, p) of block i: big in r[0][i] and small in
+ * r[1][i]. If DOWN (for lhs), the blocks are 16 x 8 numbers. Else (for rhs), they are 8
+ * x 16. big is the float rounded to 11 of 24 bits: half a unit is added, then bits are
+ * cut off. small = float - big is exact. The tensor core cuts small to 11 bits. */
 template <bool ALONG_K, bool DOWN>
 static __device__ void load(unsigned (&r)[2][4], const float *tile, int x0, int k0)
 {
@@ -63,8 +63,8 @@ static __device__ void load(unsigned (&r)[2][4], const float *tile, int x0, int 
     // STARTER // your code: load as in 09, then split (the reference takes 11 lines)
 }
 
-/* sum[i][j0 + j] += a[i] * b[j] for all i and both j, without small * small. A product
- * of a sum waits for the previous one, so products of other sums are put between. */
+/* Adds a[i] * b[j] to sum[i][j0 + j] for j = 0 and 1, without small * small. Products
+ * for one sum wait for each other. So the inner loop goes over different sums. */
 static __device__ void three_products(float (&sum)[WM / 16][WN / 8][4], int j0,
                                       const unsigned (&a)[WM / 16][2][2][4],
                                       const unsigned (&b)[2][2][4])
@@ -85,7 +85,7 @@ static __device__ void three_products(float (&sum)[WM / 16][WN / 8][4], int j0,
     // STARTER // your code (the reference takes 11 lines)
 }
 
-/* sum += the products of a warp: rows of a tile from wm on, of the next from wn on */
+/* Adds to sum the lhs tile's rows from wm on, times the rhs tile's rows from wn on. */
 template <bool LEFT, bool RIGHT>
 static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const float *tiles,
                                 int wm, int wn)
@@ -104,10 +104,10 @@ static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const float *t
     // STARTER // your code (the reference takes 9 lines)
 }
 
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns 128 x 128 of
- * output, at (m0, n0) of matrix b, a warp 32 x 64, a thread 4 of each 16 x 8: see
- * ptx.h. LEFT: packs of lhs run along k. RIGHT: packs of rhs do so.
- * Shared memory: 4 stages of 2 tiles of 16 x 136 floats, 69632 bytes. */
+/* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns a
+ * tile of 128 x 128 of output. A warp owns 32 x 64 of the tile, a thread 4 of each
+ * 16 x 8. If LEFT (RIGHT) is true, packs of 16 bytes in lhs (rhs) are parts of rows.
+ * Shared memory: a block needs 4 stages of 2 tiles of 16 x 136 floats, 69632 bytes. */
 template <bool LEFT, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     matmul_kernel(const __grid_constant__ tensor_t lhs,
@@ -148,7 +148,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     store(output + (b * M + m0 + wm) * N + n0 + wn, N, rows, columns, sum);
 }
 
-/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
+/* Launches a kernel for output (..., M, N) = input (..., M, K) @ other (..., K, N). */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

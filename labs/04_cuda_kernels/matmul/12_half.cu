@@ -1,12 +1,12 @@
 /* 12 half
  *
- *   idea    tensor cores multiply halves directly: twice the terms of TF32 at once
- *   expect  2.9 to 3.4 instructions for each mma (nvcc 13); time not measured
+ *   idea    tensor cores multiply halves: an instruction adds twice the terms of TF32
+ *   expect  2.9 to 3.4 instructions for each mma (nvcc 13); no time is measured yet
  *   limit   mma.sync reaches two thirds of the tensor cores' peak; wgmma reaches all
  *   run     make grade T=04_cuda_kernels/matmul/12
  *
- * Products are exact in float. Sums are float, and are rounded once. Covers f16, and
- * matrices of whole packs: 8 neighbouring halves.
+ * The product of two halves is exact in float. A sum is a float until it is rounded to
+ * half at the end. Covers f16, and matrices of whole packs: 8 neighbouring halves.
  */
 #include "packs.h"
 #include "ptx.h"
@@ -16,7 +16,7 @@ enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS_PER_SM = 2 };
 enum { TILE = BK * (BM + 8), BYTES = STAGES * 2 * TILE * sizeof(__half) };
 template <bool ALONG_K> using packs = packs_t<__half, ALONG_K, BK, THREADS>;
 
-/* Starts to copy the next tile. Only `count` k are inside (see 09_tf32). */
+/* Starts to copy the next tile. For k >= count and outside of the matrix, writes 0. */
 template <bool ALONG_K>
 static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
 {
@@ -35,9 +35,9 @@ static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 9 lines)
 }
 
-/* 16 x 16 numbers of a tile as four blocks of 8 x 8. If DOWN (for lhs), block 1 is 8 x
- * further, else (for rhs) 8 k. Block 2 is the other one. If packs run along x, ldmatrix
- * reads rows of k and transposes them. */
+/* Loads 16 x 16 halves of a tile, from row x and column k on, as four blocks of 8 x 8.
+ * If DOWN (for lhs), block 1 is below block 0. Else (for rhs), block 1 is to the right
+ * of block 0. If packs run along x, ldmatrix_trans transposes each block. */
 template <bool ALONG_K, bool DOWN>
 static __device__ void load(unsigned (&r)[4], const __half *tile, int x, int k)
 {
@@ -50,7 +50,7 @@ static __device__ void load(unsigned (&r)[4], const __half *tile, int x, int k)
     // STARTER // your code (the reference takes 4 lines)
 }
 
-/* sum += the products of a warp: rows of a tile from wm on, of the next from wn on */
+/* Adds to sum the lhs tile's rows from wm on, times the rhs tile's rows from wn on. */
 template <bool LEFT, bool RIGHT>
 static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const __half *tiles,
                                 int wm, int wn)
@@ -73,10 +73,10 @@ static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const __half *
     // STARTER // your code (the reference takes 12 lines)
 }
 
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns 128 x 128 of
- * output, at (m0, n0) of matrix b, a warp 64 x 64, a thread 4 of each 16 x 8: see
- * ptx.h. LEFT: packs of lhs run along k. RIGHT: packs of rhs do so.
- * Shared memory: 4 stages of 2 tiles of 32 x 136 halves, 69632 bytes. */
+/* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns a
+ * tile of 128 x 128 of output. A warp owns 64 x 64 of the tile, a thread 4 of each
+ * 16 x 8. If LEFT (RIGHT) is true, packs of 16 bytes in lhs (rhs) are parts of rows.
+ * Shared memory: a block needs 4 stages of 2 tiles of 32 x 136 halves, 69632 bytes. */
 template <bool LEFT, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     matmul_kernel(const __grid_constant__ tensor_t lhs,
@@ -117,7 +117,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     store(output + (b * M + m0 + wm) * N + n0 + wn, N, rows, columns, sum);
 }
 
-/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
+/* Launches a kernel for output (..., M, N) = input (..., M, K) @ other (..., K, N). */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {
