@@ -2,20 +2,20 @@
  *
  *   idea    all points enter a hash table at once; then each output gathers its sum
  *   expect  1x by definition for forward; each run gives the same result
- *   limit   one warp per kernel position; threads read weights IC*KD*KH*KW apart
+ *   limit   a kernel position has one warp; threads read weights IC*KD*KH*KW apart
  *   run     make grade T=04_cuda_kernels/subm_conv3d/00
  *
- * Forward. Workspace: at most 8*P slots and KD*KH*KW*P row numbers of 4 bytes, and a
- * copy of a non-contiguous weight. Integer atomics: the order of threads decides about
- * slots, but not about the result of a search.
+ * Only forward. Workspace for P points: at most (8 + KD*KH*KW)*P numbers of 4 bytes,
+ * and a copy of a non-contiguous weight. Threads take slots with atomics. The order of
+ * threads decides which slot a row gets, but not which row a search finds.
  */
 #include "layout.h"
 #include "points.h"
 
 enum { WARP = 32, THREADS = 256 };  // of a block
 
-/* The slot where the search for a point begins: a sum modulo 2^64. Its upper half
- * depends on all bits of the point. SLOTS is a power of 2. */
+/* Returns the slot where the search for point `at` begins. The upper half of the 64-bit
+ * key depends on all bits of the point. The number SLOTS is a power of 2. */
 static __device__ int64_t first_slot(point_t at, int64_t SLOTS)
 {
     // BEGIN SOLUTION
@@ -28,8 +28,8 @@ static __device__ int64_t first_slot(point_t at, int64_t SLOTS)
     // STARTER return 0;
 }
 
-/* slot (SLOTS): each row takes the first free slot (-1), starting at its own slot.
- * A block owns 256 consecutive rows, a thread owns one. No shared memory. */
+/* Writes each row number to the first free slot (-1) from first_slot of its point on. A
+ * block owns 256 consecutive rows, a thread owns one. No shared memory is used. */
 static __global__ void insert_kernel(const __grid_constant__ tensor_t coordinates,
                                      int32_t *slot, int64_t SLOTS)
 {
@@ -43,7 +43,7 @@ static __global__ void insert_kernel(const __grid_constant__ tensor_t coordinate
     // STARTER (void)first_slot;  // delete when you call it
 }
 
-/* The row of a point, or -1: tests slots from first_slot on, until one is free. */
+/* Returns the row of point `at`, or -1. Tests slots from first_slot to a free slot. */
 static __device__ int32_t find(const tensor_t *coordinates, const int32_t *slot,
                                int64_t SLOTS, point_t at)
 {
@@ -58,9 +58,9 @@ static __device__ int32_t find(const tensor_t *coordinates, const int32_t *slot,
     // STARTER return 0;
 }
 
-/* reads[k][write] = read, or -1 if there is no pair; rulebook and count if wanted. A
- * block, one warp, owns a kernel position. A thread takes one of 32 points at a time. A
- * vote tells how many earlier threads have found a pair. No shared memory. */
+/* Sets reads[k][write] = read for each pair (read, write), else -1. Also fills rulebook
+ * and count. A block of one warp owns kernel position k, a thread takes 1 of 32 points.
+ * A vote of the warp counts pairs of earlier threads. No shared memory is used. */
 static __global__ void find_kernel(const __grid_constant__ tensor_t coordinates,
                                    const __grid_constant__ tensor_t weight,
                                    subm_conv3d_params_t p, const int32_t *slot,
@@ -97,10 +97,10 @@ static __global__ void find_kernel(const __grid_constant__ tensor_t coordinates,
     // STARTER (void)find;  // delete when you call it
 }
 
-/* output[write] = bias + sum over k of filters[:,:,k] @ features[reads[k][write]];
- * filters (OC, IC, PLACES).
- * A block owns 256 consecutive elements of output, a thread owns one. Neighbouring
- * threads go along oc. No shared memory. */
+/* Computes output[write] = bias + sum over k of filters[:,:,k] @
+ * features[reads[k][write]]. k is a kernel position of filters (OC, IC, PLACES). A
+ * block owns 256 consecutive elements of output, a thread owns one. Neighbouring
+ * threads own neighbouring channels of a point. No shared memory is used. */
 static __global__ void sum_kernel(const __grid_constant__ tensor_t features,
                                   const __grid_constant__ tensor_t filters,
                                   const __grid_constant__ tensor_t bias,
@@ -127,7 +127,7 @@ static __global__ void sum_kernel(const __grid_constant__ tensor_t features,
     // STARTER // your code (the reference takes 13 lines)
 }
 
-/* output[write] = bias + sum of weight @ features[read] over the rulebook's pairs */
+/* Computes output[write]: bias plus weight @ features[read], for all pairs of write. */
 extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                                         const tensor_t *coordinates,
                                         const tensor_t *weight, const tensor_t *bias,

@@ -1,20 +1,20 @@
 /* 01 gather backward
  *
- *   idea    gather, not scatter: a table has the output row of each input row
+ *   idea    a table has the output row of each input row, so threads gather their sums
  *   expect  1x by definition for backward; each run gives the same result
- *   limit   for one sum, a thread loops over all pairs of a position, or all points
+ *   limit   for one sum, a thread loops over all pairs of a position or all points
  *   run     make grade T=04_cuda_kernels/subm_conv3d/01
  *
- * Backward, all shapes and strides. Workspace: KD*KH*KW*P row numbers of 4 bytes, and a
- * copy of a non-contiguous weight.
+ * This file has only backward, for all shapes. Workspace for P points: KD*KH*KW*P
+ * row numbers of 4 bytes, and a copy of a non-contiguous weight.
  */
 #include "layout.h"
 #include "points.h"
 
 enum { THREADS = 256 };  // of a block
 
-/* writes[k][read] = write for each pair (read, write). Other elements stay -1.
- * A block owns 256 pairs of the rulebook, a thread owns one. No shared memory. */
+/* Sets writes[k][read] = write for each pair (read, write) of kernel position k in
+ * rulebook. A block owns 256 pairs, a thread owns one. No shared memory is used. */
 static __global__ void turn_kernel(const __grid_constant__ tensor_t rulebook,
                                    const __grid_constant__ tensor_t count,
                                    int32_t *__restrict__ writes)
@@ -29,10 +29,10 @@ static __global__ void turn_kernel(const __grid_constant__ tensor_t rulebook,
     // STARTER // your code (the reference takes 5 lines)
 }
 
-/* grad_features[read] = sum over k of grad_output[writes[k][read]] @ filters[:,:,k];
- * filters (OC, IC, PLACES).
- * A block owns 256 consecutive elements of grad_features, a thread owns one.
- * Neighbouring threads go along ic. No shared memory. */
+/* Sums grad_output[writes[k][read]] @ filters[:,:,k] over all k to grad_features[read].
+ * k is a kernel position of filters (OC, IC, PLACES). A block owns 256 consecutive
+ * elements of grad_features, a thread owns one. Neighbouring threads own neighbouring
+ * channels of a point. No shared memory is used. */
 static __global__ void features_kernel(const __grid_constant__ tensor_t grad_output,
                                        const __grid_constant__ tensor_t filters,
                                        const int32_t *__restrict__ writes,
@@ -58,8 +58,8 @@ static __global__ void features_kernel(const __grid_constant__ tensor_t grad_out
     // STARTER // your code (the reference takes 13 lines)
 }
 
-/* grad_weight[:,:,k] = sum over position k's pairs: grad_output[write] features[read]
- * A block owns 256 weights along ic, a thread owns one. No shared memory. */
+/* grad_weight[oc,ic,k] sums grad_output[write,oc] * features[read,ic] over all pairs of
+ * position k. A block owns 256 weights, a thread owns one. No shared memory is used. */
 static __global__ void weight_kernel(const __grid_constant__ tensor_t grad_output,
                                      const __grid_constant__ tensor_t features,
                                      const __grid_constant__ tensor_t rulebook,
@@ -82,8 +82,8 @@ static __global__ void weight_kernel(const __grid_constant__ tensor_t grad_outpu
     // STARTER // your code (the reference takes 9 lines)
 }
 
-/* grad_bias (OC) = sum of the rows of grad_output
- * A block owns 256 columns, a thread owns one. No shared memory. */
+/* Sums up the rows of grad_output (P, OC) to grad_bias (OC). A block owns 256 columns
+ * of grad_output, a thread owns one column. No shared memory is used. */
 static __global__ void bias_kernel(const __grid_constant__ tensor_t grad_output,
                                    real *__restrict__ grad_bias)
 {

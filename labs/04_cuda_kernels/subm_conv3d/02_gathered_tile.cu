@@ -1,12 +1,12 @@
 /* 02 gathered tile
  *
- *   idea    a tile of the weight is used for 32 points, whose rows are gathered
- *   expect  1/7.4 of the bytes of 00_hash_table (counted, all_points)
- *   limit   the rulebook; kernel positions at which few of the 32 points have a pair
+ *   idea    a block gathers the rows of 32 points, and uses a tile of weight for all
+ *   expect  it moves 1/7.4 of the bytes of 00_hash_table (counted, all_points)
+ *   limit   the rulebook; if few of 32 points have a pair, most products are with 0
  *   run     make grade T=04_cuda_kernels/subm_conv3d/02
  *
- * Forward. Workspace: as in 00_hash_table, KD*KH*KW*P row numbers of 4 bytes, a copy of
- * a non-contiguous weight, and the rulebook if the caller does not want it.
+ * This file has only forward. Workspace: as in 00_hash_table, and KD*KH*KW*P row numbers.
+ * If the caller passes NULL for rulebook, the rulebook is in the workspace, too.
  */
 #include "layout.h"
 #include "points.h"
@@ -17,8 +17,8 @@ enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
 enum { ROWS = BM * BK / THREADS };                   // rows per thread
 enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // to its next row; next term
 
-/* reads[k][write] = read for each pair (read, write). Other elements stay -1.
- * A block owns 256 pairs of the rulebook, a thread owns one. No shared memory. */
+/* Sets reads[k][write] = read for each pair (read, write) of kernel position k in
+ * rulebook. A block owns 256 pairs, a thread owns one. No shared memory is used. */
 static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
                                     const __grid_constant__ tensor_t count,
                                     int32_t *__restrict__ reads)
@@ -35,7 +35,7 @@ static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* The numbers that a thread fetches, step by step, for the tiles of a position. */
+/* A thread copies numbers from these addresses to the tiles of one kernel position. */
 typedef struct {
     const real *row[ROWS];  // term t % BK of rows t / BK, t / BK + DOWN; NULL: none
     const real *filter;     // term t / BN of column t % BN
@@ -44,8 +44,8 @@ typedef struct {
     int64_t row_ahead, filter_ahead;  // from the first step to the next one
 } source_t;
 
-/* All addresses at a kernel position, but not the filter's. `row` has the
- * row of features for each row of the tile, or -1 if there is no pair. */
+/* Finds the thread's addresses in features for one kernel position. row[i] is the
+ * row of features for row i of the tile, or -1 if there is no pair. */
 static __device__ void find_rows(source_t *from, const tensor_t *features,
                                  const int32_t *row)
 {
@@ -60,7 +60,7 @@ static __device__ void find_rows(source_t *from, const tensor_t *features,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* Fetches the tiles of a step. Terms from `count` on are outside: 0. Then moves on. */
+/* Copies the next BK terms to left and right, or 0 after count terms. Moves `from`. */
 static __device__ void fetch(source_t *from, int64_t count, accum (&left)[BK][BM + 1],
                              accum (&right)[BK][BN])
 {
@@ -83,11 +83,11 @@ static __device__ void fetch(source_t *from, int64_t count, accum (&left)[BK][BM
     // STARTER // weight (the reference takes 13 lines)
 }
 
-/* output = bias + sum over k of features[reads[k]] @ filters[:,:,k]^T, (OC, IC) each
- * A block owns 32 x 32 outputs, a thread 4 of a column. If one of the rows has a pair
- * at a kernel position, the block fetches 16 terms at a time: the gathered rows,
- * and a tile of the weight, which all 32 rows use. Shared memory: 32 row numbers,
- * 16 x 33 and 16 x 32 numbers, 4288 bytes in f32. */
+/* Computes output = bias + sum over k of features[reads[k]] @ filters[:,:,k]^T. A block
+ * owns 32 channels of 32 points, a thread owns one channel of 4 points. If a point has
+ * a pair at kernel position k, the block copies 16 terms at a time. It copies rows of
+ * features, and a tile of filters for all 32 points. Shared memory: a block needs 32
+ * row numbers, 16 x 33 and 16 x 32 numbers, 4288 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     tile_kernel(const __grid_constant__ tensor_t features,
                 const __grid_constant__ tensor_t filters,
@@ -136,7 +136,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* pairs and counts: a convolution of no channels computes its rulebook alone */
+/* Computes only pairs and counts: calls rulebook_forward with tensors of 0 channels. */
 static status_t rulebook_of(ctx_t *ctx, const tensor_t *features,
                             const tensor_t *coordinates, const tensor_t *weight,
                             subm_conv3d_params_t p, const tensor_t *output,
@@ -152,7 +152,7 @@ static status_t rulebook_of(ctx_t *ctx, const tensor_t *features,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* output[write] = bias + sum of weight @ features[read] over the rulebook's pairs */
+/* Computes output[write]: bias plus weight @ features[read], for all pairs of write. */
 extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                                         const tensor_t *coordinates,
                                         const tensor_t *weight, const tensor_t *bias,

@@ -1,12 +1,12 @@
 /* 03 tile backward
  *
- *   idea    grad_features as in 02: a table has the output row of each input row
- *   expect  1/8 of the bytes of 01_gather_backward for grad_features
- *   limit   the gradient of the weight, which a lower rung computes
+ *   idea    grad_features uses tiles as in 02: a table has the output row of each point
+ *   expect  for grad_features, it moves 1/8 of the bytes of 01_gather_backward
+ *   limit   the time for grad_weight, which a lower rung computes
  *   run     make grade T=04_cuda_kernels/subm_conv3d/03
  *
- * Covers grad_features, and leaves the other gradients.
- * Workspace: KD*KH*KW*P row numbers of 4 bytes, and a copy of a non-contiguous weight.
+ * It computes only grad_features. A lower rung computes the other gradients. Workspace
+ * for P points: KD*KH*KW*P row numbers, and a copy of a non-contiguous weight.
  */
 #include "layout.h"
 #include "points.h"
@@ -15,8 +15,8 @@ enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
 enum { ROWS = BM * BK / THREADS };                   // rows per thread
 enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // to its next row; next term
 
-/* writes[k][read] = write for each pair (read, write). Other elements stay -1.
- * A block owns 256 pairs of the rulebook, a thread owns one. No shared memory. */
+/* Sets writes[k][read] = write for each pair (read, write) of kernel position k in
+ * rulebook. A block owns 256 pairs, a thread owns one. No shared memory is used. */
 static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
                                     const __grid_constant__ tensor_t count,
                                     int32_t *__restrict__ writes)
@@ -33,7 +33,7 @@ static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* The numbers that a thread fetches, step by step, for the tiles of a position. */
+/* A thread copies numbers from these addresses to the tiles of one kernel position. */
 typedef struct {
     const real *row[ROWS];  // term t % BK of rows t / BK, t / BK + DOWN; NULL: none
     const real *filter;     // term t / BN of column t % BN
@@ -42,8 +42,8 @@ typedef struct {
     int64_t row_ahead, filter_ahead;  // from the first step to the next one
 } source_t;
 
-/* All addresses at a kernel position, but not the filter's. `row` has the
- * row of grad_output for each row of the tile, or -1 if there is no pair. */
+/* Finds the thread's addresses in grad_output for one kernel position. row[i] is the
+ * row of grad_output for row i of the tile, or -1 if there is no pair. */
 static __device__ void find_rows(source_t *from, const tensor_t *grad_output,
                                  const int32_t *row)
 {
@@ -58,7 +58,7 @@ static __device__ void find_rows(source_t *from, const tensor_t *grad_output,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* Fetches the tiles of a step. Terms from `count` on are outside: 0. Then moves on. */
+/* Copies the next BK terms to left and right, or 0 after count terms. Moves `from`. */
 static __device__ void fetch(source_t *from, int64_t count, accum (&left)[BK][BM + 1],
                              accum (&right)[BK][BN])
 {
@@ -81,11 +81,11 @@ static __device__ void fetch(source_t *from, int64_t count, accum (&left)[BK][BM
     // STARTER // weight (the reference takes 13 lines)
 }
 
-/* grad_features = sum over k of grad_output[writes[k]] @ filters[:,:,k], (OC, IC) each
- * A block owns 32 x 32 outputs, a thread 4 of a column. If one of the rows has a pair
- * at a kernel position, the block fetches 16 terms at a time: the gathered rows,
- * and a tile of the weight, which all 32 rows use. Shared memory: 32 row numbers,
- * 16 x 33 and 16 x 32 numbers, 4288 bytes in f32. */
+/* Computes grad_features = sum over k of grad_output[writes[k]] @ filters[:,:,k]. A
+ * block owns 32 channels of 32 points, a thread owns one channel of 4 points. If a
+ * point has a pair at kernel position k, the block copies 16 terms at a time. It copies
+ * rows of grad_output, and a tile of filters for all 32 points. Shared memory: a block
+ * needs 32 row numbers, 16 x 33 and 16 x 32 numbers, 4288 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     tile_kernel(const __grid_constant__ tensor_t grad_output,
                 const __grid_constant__ tensor_t filters,
@@ -132,7 +132,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* grad_features[read] += grad_output[write] @ weight[:,:,k] for all pairs of each k */
+/* Sums up grad_output[write] @ weight[:,:,k] over all pairs to grad_features[read]. */
 extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                          const tensor_t *features,
                                          const tensor_t *weight,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* points.h - how the kernels of subm_conv3d read points and pairs
  *
- * coordinates and rulebook hold integers and may be non-contiguous. These functions
- * find their numbers.
+ * The tensors coordinates and rulebook contain integers, and may be non-contiguous. The
+ * functions of this header read their elements.
  */
 #ifndef CONVLAB_POINTS_H
 #define CONVLAB_POINTS_H
 
 #include "launch.h"
 
-/* A row of coordinates (P, 4): the sample n, then the position z, y, x. */
+/* One point, a row of coordinates (P, 4): the sample n, and the position z, y, x. */
 typedef struct {
     int64_t n, z, y, x;
 } point_t;
@@ -29,8 +29,8 @@ static inline HOST_DEVICE bool is_same(point_t a, point_t b)
     return a.n == b.n && a.z == b.z && a.y == b.y && a.x == b.x;
 }
 
-/* Pair i of kernel position k of a rulebook (PLACES, P, 2): the row that is read (side
- * 0) or written (side 1). At one position, no row is read or written twice. */
+/* Returns the row that pair i of kernel position k reads (side 0) or writes (side 1).
+ * rulebook (PLACES, P, 2) has up to P pairs for each of PLACES kernel positions. */
 static inline HOST_DEVICE int32_t pair_at(const tensor_t *rulebook, int64_t k,
                                           int64_t i, int64_t side)
 {
@@ -39,7 +39,7 @@ static inline HOST_DEVICE int32_t pair_at(const tensor_t *rulebook, int64_t k,
     return ((const int32_t *)rulebook->data)[at];
 }
 
-/* The number of pairs of kernel position k, from count (PLACES). */
+/* Returns the number of pairs of kernel position k: element k of count (PLACES). */
 static inline HOST_DEVICE int64_t pairs_of(const tensor_t *count, int64_t k)
 {
     return ((const int64_t *)count->data)[k * count->stride[0]];
