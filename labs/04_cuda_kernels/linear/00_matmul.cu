@@ -2,11 +2,11 @@
  *
  *   idea    linear is a product with weight^T, a view; the bias needs one more pass
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   a second pass over output; few threads sum the gradient of the bias
+ *   limit   bias_kernel reads and writes output again; few threads sum up grad_bias
  *   run     make grade T=04_cuda_kernels/linear/00
  *
- * For all shapes and strides. Workspace: a copy of each operand whose rows are not at a
- * constant distance.
+ * This file covers all shapes and strides. Workspace: a copy of each operand that has
+ * rows which are not equally spaced.
  */
 #include "launch.h"
 
@@ -14,8 +14,8 @@ extern "C" matmul_forward_fn gemm_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* Joins all axes but the last: a matrix (R, D). If the rows have no constant distance,
- * copies the elements. If there is no memory for a copy, data is NULL. */
+/* Returns t as a matrix (R, D): joins all axes but the last. If the rows of t are not
+ * equally spaced, copies t. If there is no memory for the copy, data is NULL. */
 static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
 {
     // BEGIN SOLUTION
@@ -41,14 +41,14 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     // STARTER return *t;  // your code (the reference takes 18 lines)
 }
 
-/* Whether there was no memory for the copy. */
+/* Whether rows_of found no memory for its copy: there are elements, but no data. */
 static bool lacks(const tensor_t *rows)
 {
     return !rows->data && tensor_numel(rows) > 0;
 }
 
-/* output (R, OC) += bias (OC). A block owns 256 consecutive elements of output. A
- * thread owns one. No shared memory. */
+/* Adds bias (OC) to each row of output (R, OC). A block owns 256 consecutive elements
+ * of output, a thread owns one. The kernel uses no shared memory. */
 static __global__ void bias_kernel(const __grid_constant__ tensor_t bias,
                                    real *__restrict__ output, int64_t OC, int64_t COUNT)
 {
@@ -60,9 +60,9 @@ static __global__ void bias_kernel(const __grid_constant__ tensor_t bias,
     // STARTER // your code (the reference takes 1 line)
 }
 
-/* grad_bias (OC) = sum of the rows of grad (R, OC)
- * A block owns 256 columns, a thread owns one. Neighbours read neighbours in each row.
- * No shared memory. */
+/* Sums up the rows of grad (R, OC) to grad_bias (OC). A block owns 256 columns of grad,
+ * a thread owns one column. In each row, neighbouring threads read neighbouring
+ * numbers. The kernel uses no shared memory. */
 static __global__ void grad_bias_kernel(const __grid_constant__ tensor_t grad,
                                         real *__restrict__ grad_bias)
 {
@@ -76,7 +76,7 @@ static __global__ void grad_bias_kernel(const __grid_constant__ tensor_t grad,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic] */
+/* Computes output (R, OC) = input (R, IC) @ weight (OC, IC)^T + bias (OC). */
 extern "C" status_t linear_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
                                    tensor_t *output)
@@ -100,8 +100,8 @@ extern "C" status_t linear_forward(ctx_t *ctx, const tensor_t *input,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output @ weight, grad_weight = grad_output^T @ input,
- * grad_bias = sum of the rows of grad_output */
+/* Computes grad_input = grad_output @ weight, grad_weight = grad_output^T @ input, and
+ * grad_bias, the sum of the rows of grad_output. A gradient may be NULL. */
 extern "C" status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     tensor_t *grad_input, tensor_t *grad_weight,

@@ -1,11 +1,11 @@
 /* 01 fused bias
  *
- *   idea    a separate product whose sums start at the bias, not at 0
- *   expect  1/1.8 of the bytes of 00_matmul (counted, small), and one launch less
- *   limit   multiply-adds, as in matmul/06_warp_tile
+ *   idea    the kernel of the product starts each sum at the bias, not at 0
+ *   expect  it moves 1/1.8 of the bytes of 00_matmul (counted, small), in one launch
+ *   limit   the multiply-adds of the product, as in matmul/06_warp_tile
  *   run     make grade T=04_cuda_kernels/linear/01
  *
- * Forward. Workspace: a copy of input if its rows are not at a constant distance.
+ * It has only forward. Workspace: a copy of input, if its rows are not equally spaced.
  */
 #include "launch.h"
 
@@ -21,10 +21,10 @@ enum { WM = 64, WN = 32, TM = 8, TN = 8 };  // of a warp, of a thread
 enum { THREADS = BM / WM * (BN / WN) * 32 };
 enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
 
-/* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum. Afterwards
- * `matrix` begins below the tile. Both matrices are passed transposed: x counts rows.
- * Neighbours fetch neighbours in memory: 8 of a row of input or weight become 8 in a
- * column of the tile. A warp fetches 8 numbers from 4 rows; PAD gives each its bank. */
+/* Copies elements (k, x) of `matrix` to tile[k][x], or 0 outside of `matrix`. `matrix`
+ * is the transpose of input or weight. Neighbouring threads copy 8 neighbours in a row
+ * of input to a column of the tile. PAD extra columns put them into different banks of
+ * shared memory. Finally, the function moves matrix->data to the next BK rows. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
 {
     // BEGIN SOLUTION
@@ -44,11 +44,11 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
     // STARTER // your code: as in matmul/04 (the reference takes 12 lines)
 }
 
-/* output (R, OC) = input (R, IC) @ weight^T (IC, OC) + bias (OC)
- * A block owns a tile of 128 x 128 of output, at (r0, n0), a warp owns 64 x 32 of it. A
- * thread owns 8 x 8 of these, in packs, the first at (tr, tn). The grid numbers tiles
- * (r0, n0), along x. bias is NULL if there is none.
- * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
+/* Computes output (R, OC) = input (R, IC) @ weight^T (IC, OC) + bias (OC). `left` is
+ * input^T, `right` is weight^T, and bias may be NULL. A block owns a tile of 128 x 128
+ * of output, at row r0 and column n0. A warp owns 64 x 32 of the tile, a thread 8
+ * x 8 of these. blockIdx.x numbers the tiles in the order (r0, n0). Shared memory: a
+ * block needs two tiles of 8 x 132 numbers, 8448 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     linear_kernel(matrix_t left, matrix_t right, const real *__restrict__ bias,
                   int64_t bias_stride, real *__restrict__ output, int64_t R, int64_t OC)
@@ -112,8 +112,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* Joins all axes but the last: a matrix (R, D). If the rows have no constant distance,
- * copies the elements. If there is no memory for a copy, data is NULL. */
+/* Returns t as a matrix (R, D): joins all axes but the last. If the rows of t are not
+ * equally spaced, copies t. If there is no memory for the copy, data is NULL. */
 static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
 {
     // BEGIN SOLUTION
@@ -139,7 +139,7 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     // STARTER return *t;  // your code, as in 00_matmul (the reference takes 18 lines)
 }
 
-/* output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic] */
+/* Computes output (R, OC) = input (R, IC) @ weight (OC, IC)^T + bias (OC). */
 extern "C" status_t linear_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
                                    tensor_t *output)

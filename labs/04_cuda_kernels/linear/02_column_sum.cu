@@ -1,12 +1,12 @@
 /* 02 column sum
  *
- *   idea    the gradient of the bias in two steps: sum parts of the rows, then parts
- *   expect  the bytes of 00_matmul (counted, small), with 32 to 2048 times the threads
- *   limit   the products; grad_output is read once more for the bias
+ *   idea    blocks sum up parts of the rows for grad_bias, then threads add the parts
+ *   expect  the bytes of 00_matmul (counted, small), but 8 to 512 threads for a column
+ *   limit   both products; column_sum reads grad_output again for grad_bias
  *   run     make grade T=04_cuda_kernels/linear/02
  *
- * Backward. No atomics: the sizes alone decide which thread adds which numbers
- * in which order. Workspace: PARTS rows of the bias, and copies as in 00_matmul.
+ * This file has only backward. It uses no atomics, so each run adds in the same order.
+ * Workspace: up to PARTS sums for each column, and copies as in 00_matmul.
  */
 #include "launch.h"
 
@@ -15,8 +15,8 @@ extern "C" matmul_forward_fn gemm_forward;
 enum { WIDTH = 32, HEIGHT = 8, THREADS = WIDTH * HEIGHT };  // of a block
 enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most PARTS parts, of at least LEAST rows
 
-/* Joins all axes but the last: a matrix (R, D). If the rows have no constant distance,
- * copies the elements. If there is no memory for a copy, data is NULL. */
+/* Returns t as a matrix (R, D): joins all axes but the last. If the rows of t are not
+ * equally spaced, copies t. If there is no memory for the copy, data is NULL. */
 static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
 {
     // BEGIN SOLUTION
@@ -42,17 +42,17 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     // STARTER return *t;  // your code, as in 00_matmul (the reference takes 18 lines)
 }
 
-/* Whether there was no memory for the copy. */
+/* Whether rows_of found no memory for its copy: there are elements, but no data. */
 static bool lacks(const tensor_t *rows)
 {
     return !rows->data && tensor_numel(rows) > 0;
 }
 
-/* sums (parts, OC) = sums of ROWS rows of grad (R, OC)
- * A block owns 32 columns, from oc0 on, of one part of the rows. Thread (ty, tx) sums
- * every 8th row of column oc0 + tx. Then the thread of ty = 0 adds up the 8 sums. The
- * grid numbers blocks (part, oc0) along x. Shared memory: 8 x 32 sums, 1024 bytes in
- * f32. */
+/* A part is ROWS rows of grad (R, OC). Each row of sums (parts, OC) gets the sum of the
+ * rows of one part. A block owns 32 columns of one part. Thread (ty, tx) sums up every
+ * 8th row of column tx. Then the thread with ty = 0 adds up the 8 sums of its column.
+ * blockIdx.x numbers the blocks: all columns of the first part, then of the second.
+ * Shared memory: a block needs 8 x 32 sums, 1024 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     part_kernel(const __grid_constant__ tensor_t grad, int64_t ROWS,
                 accum *__restrict__ sums)
@@ -79,8 +79,8 @@ static __global__ void __launch_bounds__(THREADS)
     // STARTER (void)ty, (void)oc, (void)end;
 }
 
-/* grad_bias (OC) = sum of the parts, in their order
- * A block owns 256 columns, a thread owns one. No shared memory. */
+/* Adds up the rows of sums (COUNT, OC), in their order, to grad_bias (OC). A block owns
+ * 256 columns of sums, a thread owns one column. The kernel uses no shared memory. */
 static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t COUNT,
                                    real *__restrict__ grad_bias, int64_t OC)
 {
@@ -94,8 +94,8 @@ static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t COUNT
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* grad_bias (OC) = sum of the rows of grad (R, OC). Launches both kernels.
- * If R = 0 there are no parts, and bias_kernel alone writes zeros. */
+/* Launches part_kernel and bias_kernel: grad_bias (OC) is the sum of the rows of grad
+ * (R, OC). If R is 0, there are no parts, and bias_kernel alone writes zeros. */
 static status_t column_sum(ctx_t *ctx, const tensor_t *grad, tensor_t *grad_bias)
 {
     const int64_t R = grad->size[0], OC = grad->size[1];
@@ -122,8 +122,8 @@ static status_t column_sum(ctx_t *ctx, const tensor_t *grad, tensor_t *grad_bias
     return STATUS_OK;
 }
 
-/* grad_input = grad_output @ weight, grad_weight = grad_output^T @ input,
- * grad_bias = sum of the rows of grad_output */
+/* Computes grad_input = grad_output @ weight, grad_weight = grad_output^T @ input, and
+ * grad_bias, the sum of the rows of grad_output. A gradient may be NULL. */
 extern "C" status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     tensor_t *grad_input, tensor_t *grad_weight,

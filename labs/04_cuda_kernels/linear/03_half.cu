@@ -1,12 +1,12 @@
 /* 03 half
  *
  *   idea    tensor cores multiply halves; the sums are float and start at the bias
- *   expect  3.2 instructions for each mma (nvcc 13); not timed
+ *   expect  it needs 3.2 instructions for each mma (nvcc 13); no time is measured yet
  *   limit   mma.sync reaches two thirds of the tensor cores' peak
  *   run     make grade T=04_cuda_kernels/linear/03
  *
- * The bias is part of the sum, so an output is rounded once. Covers f16, and rows of
- * whole packs: 8 neighbouring halves.
+ * The bias is part of the sum, so each output is rounded to half only once. The file
+ * covers f16, and rows of whole packs: 8 neighbouring halves.
  */
 #include "packs.h"
 #include "ptx.h"
@@ -17,8 +17,8 @@ enum { TILE = BK * BM, BYTES = STAGES * 2 * TILE * sizeof(__half) };
 typedef packs_t<__half, true, BK, THREADS> packs;  // packs of both operands run along k
 typedef float sums[WM / 16][WN / 8][4];            // of a thread, see mma in ptx.h
 
-/* Starts to copy the next tile. Only `count` k are inside: writes zeros for others and
- * for rows outside. Pack i of a thread is i * APART lines below its first pack. */
+/* Starts to copy the next tile. For k >= count and outside of the matrix, writes 0. A
+ * thread copies COPIES packs of 16 bytes that are APART rows of the tile apart. */
 static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
 {
     // BEGIN SOLUTION
@@ -33,10 +33,10 @@ static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 6 lines)
 }
 
-/* sum += the products of a warp: rows of a tile from wm on, of the next one from wn on.
- * ldmatrix reads 16 x 16 numbers as four blocks of 8 x 8: lane l gives row l % 8 of
- * block l / 8. In lhs, block 1 is 8 x further, as mma needs it; in rhs, 8 k further.
- * Block 2 is the other one. */
+/* Adds to sum the input tile's rows from wm on, times the weight tile's rows from wn
+ * on. ldmatrix loads four blocks of 8 x 8 numbers. Lane l gives the address of row l %
+ * 8 of block l / 8. mma needs block 1 of input below block 0, and block 1 of weight to
+ * the right of block 0. */
 static __device__ void multiply(sums &sum, const __half *tiles, int wm, int wn)
 {
     // BEGIN SOLUTION
@@ -60,7 +60,7 @@ static __device__ void multiply(sums &sum, const __half *tiles, int wm, int wn)
     // STARTER // your code: as multiply in matmul/12 (the reference takes 15 lines)
 }
 
-/* All sums of a column start at its bias, or at 0. `bias` has `columns` numbers. */
+/* Sets the sums of column n to bias[n], or to 0 if bias is NULL or n >= columns. */
 static __device__ void begin(sums &sum, const real *bias, int64_t stride,
                              int64_t columns)
 {
@@ -75,9 +75,9 @@ static __device__ void begin(sums &sum, const real *bias, int64_t stride,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* output (R, OC) = input (R, IC) @ weight (OC, IC)^T + bias (OC)
- * A block owns 128 x 128 of output, at (m0, n0), a warp 64 x 64, a thread 4 of
- * each 16 x 8. Shared memory: 4 stages of 2 tiles of 128 x 32 halves, 65536 bytes. */
+/* Computes output (R, OC) = input (R, IC) @ weight (OC, IC)^T + bias (OC). A block owns
+ * 128 x 128 outputs, a warp 64 x 64 of them. A thread owns 4 of each 16 x 8.
+ * Shared memory: a block needs 4 stages of 2 tiles of 128 x 32 halves, 65536 bytes. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     linear_kernel(matrix_t input, matrix_t weight, const real *__restrict__ bias,
                   int64_t bias_stride, __half *__restrict__ output)
@@ -119,7 +119,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     store(output + (m0 + wm) * OC + n0 + wn, OC, rows, columns, sum);
 }
 
-/* output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic] */
+/* Computes output (R, OC) = input (R, IC) @ weight (OC, IC)^T + bias (OC). */
 extern "C" status_t linear_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
                                    tensor_t *output)
