@@ -1,12 +1,12 @@
 /* 00 matmul
  *
- *   idea    one product computes the sums of all gates; then one kernel for each step
+ *   idea    one product computes the sums of all gates; a kernel does each later step
  *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   few samples give few threads; the gates are written, then read again
  *   run     make grade T=04_cuda_kernels/lltm/00
  *
- * Forward, all shapes and strides. Workspace: [h, input], the gates if they are not
- * wanted, and the workspace of matmul.
+ * This file has only forward, for all shapes and strides. Workspace: the matrix
+ * [h, input], the gates if the caller passes NULL for gates, and matmul's workspace.
  */
 #include "layout.h"
 
@@ -14,8 +14,8 @@ extern "C" matmul_forward_fn gemm_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* joined (N, H+IC) = [h, input]. A block owns 256 consecutive elements of joined, a
- * thread owns one. No shared memory. */
+/* Copies h (N, H) and input (N, IC) side by side to joined (N, H+IC). A block owns 256
+ * consecutive elements of joined, a thread owns one. No shared memory is used. */
 static __global__ void join_kernel(const __grid_constant__ tensor_t h,
                                    const __grid_constant__ tensor_t input,
                                    real *__restrict__ joined, int64_t COUNT)
@@ -29,8 +29,8 @@ static __global__ void join_kernel(const __grid_constant__ tensor_t h,
     // STARTER // your code (the reference takes 2 lines)
 }
 
-/* gates (N, 3*H) = sigmoid, sigmoid and elu of (the sums in gates, plus bias). A block
- * owns 256 consecutive elements of gates, a thread owns one. No shared memory. */
+/* Adds bias to the sums in gates (N, 3*H), then applies sigmoid (gates i and o) or elu
+ * (gate g). A block owns 256 elements, a thread owns one. No shared memory is used. */
 static __global__ void gate_kernel(const __grid_constant__ tensor_t bias,
                                    real *__restrict__ gates, int64_t H, int64_t COUNT)
 {
@@ -45,9 +45,9 @@ static __global__ void gate_kernel(const __grid_constant__ tensor_t bias,
     // STARTER // your code (the reference takes 4 lines)
 }
 
-/* new_c = c + g * i, new_h = tanh(new_c) * o
- * A block owns 256 consecutive units of the state (N, H), a thread owns one. No shared
- * memory. */
+/* Computes new_c = c + g * i and new_h = tanh(new_c) * o from the gates i, o and g. A
+ * block owns 256 consecutive units of the state (N, H), a thread owns one. The kernel
+ * uses no shared memory. */
 static __global__ void state_kernel(const real *__restrict__ gates,
                                     const __grid_constant__ tensor_t c,
                                     real *__restrict__ new_h, real *__restrict__ new_c,
@@ -66,8 +66,8 @@ static __global__ void state_kernel(const real *__restrict__ gates,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* new_c = c + g * i, new_h = tanh(new_c) * o, where i, o, g are the gates of
- * preact = [h, input] @ weight^T + bias */
+/* Computes new_c = c + g * i and new_h = tanh(new_c) * o. The gates i, o and g are the
+ * sigmoid, sigmoid and elu of three blocks of preact = [h, input] @ weight^T + bias. */
 extern "C" status_t lltm_forward(ctx_t *ctx, const tensor_t *input,
                                  const tensor_t *weight, const tensor_t *bias,
                                  const tensor_t *h, const tensor_t *c, tensor_t *new_h,

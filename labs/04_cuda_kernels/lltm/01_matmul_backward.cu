@@ -1,11 +1,11 @@
 /* 01 matmul backward
  *
- *   idea    a thread computes the chain rule for a unit; then products, a sum for bias
+ *   idea    a thread applies the chain rule to a unit; then products give the gradients
  *   expect  1x by definition: backward speeds of this ladder are relative to this file
- *   limit   the gradient of the bias: one thread adds all samples of a column in order
+ *   limit   for grad_bias, one thread adds all samples of a column, one after the other
  *   run     make grade T=04_cuda_kernels/lltm/01
  *
- * Backward, all shapes and strides. No atomics: all runs give the same bits. Workspace:
+ * This file has only backward. All runs give the same bits, without atomics. Workspace:
  * [h, input], the gradients of the gates' sums, and the workspace of matmul.
  */
 #include "layout.h"
@@ -14,8 +14,8 @@ extern "C" matmul_forward_fn gemm_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* joined (N, H+IC) = [h, input]. A block owns 256 consecutive elements of joined, a
- * thread owns one. No shared memory. */
+/* Copies h (N, H) and input (N, IC) side by side to joined (N, H+IC). A block owns 256
+ * consecutive elements of joined, a thread owns one. No shared memory is used. */
 static __global__ void join_kernel(const __grid_constant__ tensor_t h,
                                    const __grid_constant__ tensor_t input,
                                    real *__restrict__ joined, int64_t COUNT)
@@ -29,9 +29,9 @@ static __global__ void join_kernel(const __grid_constant__ tensor_t h,
     // STARTER // your code (the reference takes 2 lines)
 }
 
-/* grad (N, 3*H) is the gradient of the gates' sums; grad_c (N, H) may be NULL
- * A block owns 256 consecutive units of the state (N, H), a thread owns one. No shared
- * memory. */
+/* Computes grad (N, 3*H), the gradient of the gates' sums. Computes grad_c (N, H),
+ * unless it is NULL. A block owns 256 consecutive units of the state (N, H), a thread
+ * owns one. The kernel uses no shared memory. */
 static __global__ void unit_kernel(const __grid_constant__ tensor_t grad_new_h,
                                    const __grid_constant__ tensor_t grad_new_c,
                                    const __grid_constant__ tensor_t new_c,
@@ -60,9 +60,9 @@ static __global__ void unit_kernel(const __grid_constant__ tensor_t grad_new_h,
     // STARTER // your code (the reference takes 13 lines)
 }
 
-/* grad_bias (3*H) = sum of the rows of grad (N, 3*H)
- * A block owns 256 columns, a thread owns one. Neighbours read neighbours in each row.
- * No shared memory. */
+/* Sums up the rows of grad (N, 3*H) to grad_bias (3*H). A block owns 256 columns of
+ * grad, a thread owns one column. In each row, neighbouring threads read neighbouring
+ * numbers. The kernel uses no shared memory. */
 static __global__ void bias_kernel(const real *__restrict__ grad, int64_t N,
                                    real *__restrict__ grad_bias, int64_t COUNT)
 {
@@ -76,8 +76,8 @@ static __global__ void bias_kernel(const real *__restrict__ grad, int64_t N,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* grad_[h, input] = grad @ weight, grad_weight = grad^T @ [h, input],
- * grad_bias = sum of the rows of grad */
+/* grad is the gradient of the gates' sums. Then [grad_h, grad_input] = grad @ weight,
+ * grad_weight = grad^T @ [h, input], and grad_bias is the sum of the rows of grad. */
 extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                                   const tensor_t *grad_new_c, const tensor_t *input,
                                   const tensor_t *weight, const tensor_t *h,

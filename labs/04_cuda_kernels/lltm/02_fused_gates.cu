@@ -1,11 +1,11 @@
 /* 02 fused gates
  *
- *   idea    one kernel from the sums to the new state: gates stay in registers
+ *   idea    one kernel computes the new state from the sums: gates stay in registers
  *   expect  8/9 of the bytes of 00_matmul (counted, square), and one launch less
- *   limit   the product; the sums are written, then read again
+ *   limit   the product; unit_kernel must read the sums that the product has written
  *   run     make grade T=04_cuda_kernels/lltm/02
  *
- * Forward, all shapes and strides. Workspace: as in 00_matmul.
+ * This file has only forward, for all shapes and strides. Workspace: as in 00_matmul.
  */
 #include "layout.h"
 
@@ -13,8 +13,8 @@ extern "C" matmul_forward_fn gemm_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* joined (N, H+IC) = [h, input]. A block owns 256 consecutive elements of joined, a
- * thread owns one. No shared memory. */
+/* Copies h (N, H) and input (N, IC) side by side to joined (N, H+IC). A block owns 256
+ * consecutive elements of joined, a thread owns one. No shared memory is used. */
 static __global__ void join_kernel(const __grid_constant__ tensor_t h,
                                    const __grid_constant__ tensor_t input,
                                    real *__restrict__ joined, int64_t COUNT)
@@ -28,9 +28,9 @@ static __global__ void join_kernel(const __grid_constant__ tensor_t h,
     // STARTER // your code (the reference takes 2 lines)
 }
 
-/* Computes the new state and gates (or NULL) from sums (N, 3*H), which lack their bias.
- * A block owns 256 consecutive units of the state (N, H), a thread owns one. Neighbours
- * read neighbours in each of the three blocks of sums. No shared memory. */
+/* Adds bias to sums (N, 3*H), then computes gates (unless NULL), new_c and new_h. A
+ * block owns 256 consecutive units of the state (N, H), a thread owns one. Neighbouring
+ * threads read neighbours in memory. The kernel uses no shared memory. */
 static __global__ void unit_kernel(const real *sums,
                                    const __grid_constant__ tensor_t bias,
                                    const __grid_constant__ tensor_t c,
@@ -59,8 +59,8 @@ static __global__ void unit_kernel(const real *sums,
     // STARTER // your code (the reference takes 15 lines)
 }
 
-/* new_c = c + g * i, new_h = tanh(new_c) * o, where i, o, g are the gates of
- * preact = [h, input] @ weight^T + bias */
+/* Computes new_c = c + g * i and new_h = tanh(new_c) * o. The gates i, o and g are the
+ * sigmoid, sigmoid and elu of three blocks of preact = [h, input] @ weight^T + bias. */
 extern "C" status_t lltm_forward(ctx_t *ctx, const tensor_t *input,
                                  const tensor_t *weight, const tensor_t *bias,
                                  const tensor_t *h, const tensor_t *c, tensor_t *new_h,

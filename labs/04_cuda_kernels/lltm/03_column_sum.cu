@@ -1,12 +1,12 @@
 /* 03 column sum
  *
- *   idea    the threads that compute gradients of the gates' sums also add them up
- *   expect  12 bytes less per unit than 01_matmul_backward, and more threads for it
- *   limit   the products
+ *   idea    the threads that compute the gates' gradients also sum them for grad_bias
+ *   expect  12 bytes less per unit than 01_matmul_backward; more threads for grad_bias
+ *   limit   the products for grad_h, grad_input and grad_weight
  *   run     make grade T=04_cuda_kernels/lltm/03
  *
- * Backward, all shapes and strides. There are no atomics: the sizes alone decide which
- * thread adds which numbers in which order. Workspace: as in 01, and PARTS bias sums.
+ * This file has only backward. It uses no atomics, so each run adds in the same order.
+ * Workspace: as in 01_matmul_backward, and up to PARTS sums for each bias.
  */
 #include "layout.h"
 
@@ -15,8 +15,8 @@ extern "C" matmul_forward_fn gemm_forward;
 enum { WIDTH = 32, HEIGHT = 8, THREADS = WIDTH * HEIGHT };  // of a block
 enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most PARTS, each of LEAST samples
 
-/* joined (N, H+IC) = [h, input]. A block owns 256 consecutive elements of joined, a
- * thread owns one. No shared memory. */
+/* Copies h (N, H) and input (N, IC) side by side to joined (N, H+IC). A block owns 256
+ * consecutive elements of joined, a thread owns one. No shared memory is used. */
 static __global__ void join_kernel(const __grid_constant__ tensor_t h,
                                    const __grid_constant__ tensor_t input,
                                    real *__restrict__ joined, int64_t COUNT)
@@ -30,11 +30,11 @@ static __global__ void join_kernel(const __grid_constant__ tensor_t h,
     // STARTER // your code (the reference takes 2 lines)
 }
 
-/* grad (N, 3*H), the gradient of the gates' sums; sums (parts, 3*H) of its rows
- * A block owns 32 units, from j0 on, of ROWS samples. Thread (ty, tx) owns unit j0 + tx
- * of every 8th sample. Then the thread of ty = 0 adds up the 8 sums. The grid numbers
- * blocks (part, j0) along x. Shared memory: 3 x 8 x 32 sums, 3072 bytes
- * in f32. */
+/* Computes grad (N, 3*H), the gradient of the gates' sums. Each row of sums (parts,
+ * 3*H) is the sum of ROWS rows of grad. A block owns 32 units of ROWS samples. Thread
+ * (ty, tx) owns unit tx of every 8th sample. Then the thread with ty = 0 adds up the 8
+ * sums of its unit. blockIdx.x numbers the blocks: all units of the first samples, then
+ * of the next. Shared memory: a block needs 3 x 8 x 32 sums, 3072 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     unit_kernel(const __grid_constant__ tensor_t grad_new_h,
                 const __grid_constant__ tensor_t grad_new_c,
@@ -82,8 +82,8 @@ static __global__ void __launch_bounds__(THREADS)
     // STARTER // your code: add up 8 threads into `sums` (the reference takes 8 lines)
 }
 
-/* grad_bias (3*H) = sum of the parts, in their order
- * A block owns 256 columns, a thread owns one. No shared memory. */
+/* Adds up the rows of sums (MANY, 3*H), in their order, to grad_bias (3*H). A block
+ * owns 256 columns, a thread owns one column. No shared memory is used. */
 static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t MANY,
                                    real *__restrict__ grad_bias, int64_t COUNT)
 {
@@ -97,8 +97,8 @@ static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t MANY,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* grad_[h, input] = grad @ weight, grad_weight = grad^T @ [h, input],
- * grad_bias = sum of the rows of grad */
+/* grad is the gradient of the gates' sums. Then [grad_h, grad_input] = grad @ weight,
+ * grad_weight = grad^T @ [h, input], and grad_bias is the sum of the rows of grad. */
 extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                                   const tensor_t *grad_new_c, const tensor_t *input,
                                   const tensor_t *weight, const tensor_t *h,

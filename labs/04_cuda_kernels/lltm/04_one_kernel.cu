@@ -1,24 +1,24 @@
 /* 04 one kernel
  *
- *   idea    a separate product: its sums become the new state while still in registers
- *   expect  0.6 of the bytes of 02_fused_gates (counted, square), one launch, not three
- *   limit   shared memory: each thread needs 7 loads for 12 multiply-adds
+ *   idea    threads keep the sums of the product in registers until the state is ready
+ *   expect  0.6 of the bytes of 02_fused_gates (counted, square); one launch, not three
+ *   limit   each thread needs 7 loads from shared memory for 12 multiply-adds
  *   run     make grade T=04_cuda_kernels/lltm/04
  *
- * Forward, all shapes and strides. Workspace: none.
+ * This file has only forward, for all shapes and strides. It needs no workspace.
  */
 #include "launch.h"
 
 enum { BM = 32, BH = 32, BK = 32 };  // of a block: samples, units, terms
 enum { TM = 4, WIDTH = BH, THREADS = BM / TM * BH };  // a thread: 4 samples of one unit
 
-/* A term of the sums has two factors: an element of [h, input], which is two tensors,
- * and one number of weight for each gate. The rows of a unit's three gates are H apart.
+/* Each term of a gate's sum is an element of [h, input] times an element of weight. The
+ * matrix [h, input] is never stored. In weight, the rows of a unit's gates are H apart.
  *
  *     [h, input]   (n, d)            d < H: h[n,d], else input[n, d-H]
  *     weight       (gate*H + j, d)   gate 0, 1, 2: i, o, g */
 
-/* Element d of [h, input] of sample n. Outside it is 0, which adds nothing to a sum. */
+/* Returns element d of row n of the matrix [h, input], or 0 outside of the matrix. */
 static __device__ real joined_at(const tensor_t *h, const tensor_t *input, int64_t n,
                                  int64_t d)
 {
@@ -31,10 +31,10 @@ static __device__ real joined_at(const tensor_t *h, const tensor_t *input, int64
     // STARTER return real_from(0);
 }
 
-/* A block owns 32 samples, from n0 on, of 32 units, from j0 on. A thread (ty, tx) owns
- * unit j0 + tx of samples n0 + 4*ty to n0 + 4*ty + 3, with three sums each. The grid
- * numbers blocks (n0, j0) along x. Shared memory: 4 tiles of 32 x 33 numbers, 16896
- * bytes in f32. The extra column avoids bank conflicts when a column is stored. */
+/* Computes new_h, new_c and gates. A block owns 32 units of 32 samples. Thread (ty, tx)
+ * owns unit tx of samples 4*ty to 4*ty + 3 of the block, with three sums for each
+ * sample. Shared memory: a block needs 4 tiles of 32 x 33 numbers, 16896 bytes in f32.
+ * The 33rd column avoids bank conflicts when a warp stores a column of a tile. */
 static __global__ void __launch_bounds__(THREADS)
     lltm_kernel(const __grid_constant__ tensor_t input,
                 const __grid_constant__ tensor_t weight,
@@ -101,8 +101,8 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* new_c = c + g * i, new_h = tanh(new_c) * o, where i, o, g are the gates of
- * preact = [h, input] @ weight^T + bias */
+/* Computes new_c = c + g * i and new_h = tanh(new_c) * o. The gates i, o and g are the
+ * sigmoid, sigmoid and elu of three blocks of preact = [h, input] @ weight^T + bias. */
 extern "C" status_t lltm_forward(ctx_t *ctx, const tensor_t *input,
                                  const tensor_t *weight, const tensor_t *bias,
                                  const tensor_t *h, const tensor_t *c, tensor_t *new_h,
