@@ -2,7 +2,7 @@
  *
  *   idea    each thread reads the numbers for its own element; no thread scatters
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   index arithmetic: ten 64-bit divisions to copy one number
+ *   limit   the index arithmetic: a thread needs ten 64-bit divisions for one number
  *   run     make grade T=04_cuda_kernels/unfold/00
  */
 #include "launch.h"
@@ -17,8 +17,8 @@ enum { THREADS = 256 };  // of a block
  *                                                           1 0    d e
  *     b and e are in both windows, so they appear twice     1 1    e f   */
 
-/* A block owns 256 consecutive elements of output, a thread owns one. Neighbouring
- * threads go along ow. No shared memory. */
+/* Copies a pixel of input, or 0 for padding, to each element of output. A block owns
+ * 256 consecutive elements of output, a thread owns one. No shared memory is used. */
 static __global__ void unfold_forward_kernel(const __grid_constant__ tensor_t input,
                                              unfold_params_t p, int64_t OH, int64_t OW,
                                              real *__restrict__ output, int64_t COUNT)
@@ -42,7 +42,7 @@ static __global__ void unfold_forward_kernel(const __grid_constant__ tensor_t in
     // STARTER // your code (the reference takes 10 lines)
 }
 
-/* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 outside */
+/* Copies each window of each image of input (N, IC, IH, IW) to a column of output. */
 extern "C" status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
                                    tensor_t *output)
 {
@@ -64,9 +64,9 @@ extern "C" status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_par
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* The window that reads pixel `i` of an axis at kernel position `k`: the o with
- * o * stride + k * dilation - padding == i. If there is none, it is negative. It may
- * also be past the last window. */
+/* Returns the window o that reads pixel i of an axis at position k of the kernel:
+ * o * stride + k * dilation - padding == i. If there is no such window, the result is
+ * negative or past the last window. */
 static __device__ int64_t window_of(int64_t i, int64_t k, int64_t stride,
                                     int64_t padding, int64_t dilation)
 {
@@ -78,10 +78,10 @@ static __device__ int64_t window_of(int64_t i, int64_t k, int64_t stride,
     // STARTER return 0;
 }
 
-/* A block owns 256 consecutive elements of grad_input, a thread owns one. For each
- * kernel position, it finds the window that reads its pixel there, and adds its
- * gradient. Neighbouring threads go along iw. No shared memory. No other thread writes
- * grad_input[i], so the sum needs no atomics and always has the same order. */
+/* Sums up grad_input. A block owns 256 consecutive pixels of grad_input, a thread owns
+ * one. At each kernel position, the thread finds the window that reads its pixel, and
+ * adds grad_output of this window. Only one thread writes a pixel, so no atomics are
+ * needed, and the order of each sum is fixed. No shared memory is used. */
 static __global__ void
 unfold_backward_kernel(const __grid_constant__ tensor_t grad_output, unfold_params_t p,
                        int64_t OH, int64_t OW,
@@ -112,7 +112,7 @@ unfold_backward_kernel(const __grid_constant__ tensor_t grad_output, unfold_para
     // STARTER (void)window_of;  // delete when you call it
 }
 
-/* grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read the element */
+/* Each pixel of grad_input is the sum of grad_output over all windows that read it. */
 extern "C" status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     unfold_params_t p, tensor_t *grad_input)
 {
