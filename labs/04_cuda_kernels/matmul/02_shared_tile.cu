@@ -26,7 +26,7 @@ static __device__ void fetch(const matrix_t *matrix, int64_t r0, int64_t c0,
 }
 
 /* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N). A block owns a tile
- * of 32 x 32 of output, at row m0 and column n0 of matrix b. Thread (ty, tx) owns
+ * of 32 x 32 of output, at row m0 and column n0 of matrix b. The thread (ty, tx) owns
  * element (ty, tx) of the tile. blockIdx.x numbers the tiles in the order (b, m0, n0).
  * Shared memory: a block needs two tiles of 32 x 33 numbers, 8448 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
@@ -43,8 +43,8 @@ static __global__ void __launch_bounds__(THREADS)
 
     accum sum = 0;  // stays 0 if K is 0
     // BEGIN SOLUTION
-    __shared__ real left_tile[TILE][TILE + 1];   // (m, k)  +1 column: a column has its
-    __shared__ real right_tile[TILE][TILE + 1];  // (k, n)  numbers in different banks
+    __shared__ real left_tile[TILE][TILE + 1];   // (m, k); +1 avoids bank conflicts
+    __shared__ real right_tile[TILE][TILE + 1];  // (k, n); +1 avoids bank conflicts
     for (int64_t k0 = 0; k0 < K; k0 += TILE) {
         fetch(&left, m0, k0, left_tile);
         fetch(&right, k0, n0, right_tile);

@@ -1,7 +1,7 @@
 /* 04 register tile
  *
  *   idea    a thread computes 8 x 8 outputs: it loads 16 numbers for 64 multiply-adds
- *   expect  5/9 of the bytes of 03_register_column (counted, m256); 1.3x its speed (H200)
+ *   expect  5/9 of 03_register_column's bytes (counted, m256); 1.3x its speed (H200)
  *   limit   each number in shared memory needs its own load and its own address
  *   run     make grade T=04_cuda_kernels/matmul/04
  */
@@ -10,7 +10,7 @@
 enum { BM = 128, BN = 128, BK = 8, TM = 8, TN = 8 };
 enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
 enum { PAD = 4 };
-enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2 in f32: 128 registers for each thread
 
 /* Copies elements (k, x) of `matrix` to tile[k][x], or 0 outside of `matrix`. Pass the
  * left factor of a product as its transpose. A thread copies 4 elements that are at
@@ -71,7 +71,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
             for (int j = 0; j < TN; j++) {
                 row[j] = accum_from(right_tile[k][tn + j * THREADS_N]);
             }
-            for (int i = 0; i < TM; i++) {  // their outer product
+            for (int i = 0; i < TM; i++) {  // the outer product of column and row
                 for (int j = 0; j < TN; j++) sum[i][j] += column[i] * row[j];
             }
         }

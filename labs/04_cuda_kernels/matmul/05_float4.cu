@@ -16,7 +16,7 @@ enum { LANES = 16 / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
 enum { PAD = LANES };                // rows of tiles start at a pack
 enum { BM = 128, BN = 128, BK = 2 * LANES, TM = 8, TN = 8 };  // BK * BN = THREADS packs
 enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
-enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2 in f32: 128 registers for each thread
 
 /* Whether one load or store of 16 bytes is possible at p, if `count` numbers follow. */
 static __device__ bool is_packed(const real *p, int64_t count)
@@ -30,7 +30,7 @@ static __device__ bool is_packed(const real *p, int64_t count)
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
 {
     const bool down = matrix->row_stride < matrix->column_stride;
-    const int i = threadIdx.x;  // of a pack
+    const int i = threadIdx.x;  // the thread copies pack i of a tile
     const int k = down ? i % (BK / LANES) * LANES : i / (BN / LANES);
     const int x = down ? i / (BK / LANES) : i % (BN / LANES) * LANES;
     // BEGIN SOLUTION
@@ -91,7 +91,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                 *(pack *)(column + i) = *(pack *)&left_tile[k][tm + i * THREADS_M];
                 *(pack *)(row + i) = *(pack *)&right_tile[k][tn + i * THREADS_N];
             }
-            for (int i = 0; i < TM; i++) {  // their outer product
+            for (int i = 0; i < TM; i++) {  // the outer product of column and row
                 const accum factor = accum_from(column[i]);
                 for (int j = 0; j < TN; j++) sum[i][j] += factor * accum_from(row[j]);
             }

@@ -12,8 +12,8 @@
 typedef float4 pack;                              // 16 bytes of any dtype
 enum { LANES = 16 / sizeof(real), PAD = LANES };  // 4 in f32
 enum { BM = 128, BN = 128, BK = 2 * LANES, WM = 64, WN = 32, TM = 8, TN = 8 };
-enum { THREADS = BM / WM * (BN / WN) * 32 };  // as many as a tile has packs
-enum { BLOCKS_PER_SM = 8 / sizeof(accum) };   // 2: each thread can have 128 registers
+enum { THREADS = BM / WM * (BN / WN) * 32 };  // one thread for each pack of a tile
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };   // 2 in f32: 128 registers for each thread
 
 /* Whether the matrices of t consist of packs: 16 aligned bytes of a row or column. */
 static bool is_packed(const tensor_t *t)
@@ -30,15 +30,15 @@ static bool is_packed(const tensor_t *t)
 /* A thread copies one pack (16 bytes) of each tile: the pack at row k and column x. */
 typedef struct {
     const real *next;
-    int64_t step;     // distance of tiles
-    int k, x, tiles;  // the number of tiles with such a pack
+    int64_t step;     // elements from a tile to the next one
+    int k, x, tiles;  // row and column of the pack; the number of tiles that have it
     bool down;        // the pack is part of a column, else of a row
 } source_t;
 
 static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
 {
     const bool down = matrix->row_stride < matrix->column_stride;
-    const int i = threadIdx.x;  // of a pack
+    const int i = threadIdx.x;  // the thread copies pack i of a tile
     const int k = down ? i % (BK / LANES) * LANES : i / (BN / LANES);
     const int x = down ? i / (BK / LANES) : i % (BN / LANES) * LANES;
     const int64_t rows = x0 + x < matrix->columns ? matrix->rows - k : 0;
@@ -87,7 +87,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                   int64_t M, int64_t N, int64_t K)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int tm = warp / (BN / WN) * WM + lane / 2 % 8 * LANES;  // 8 x 4 lanes
+    const int tm = warp / (BN / WN) * WM + lane / 2 % 8 * LANES;  // 8 x 4 lanes a warp
     const int tn = warp % (BN / WN) * WN + (lane / 16 * 2 + lane % 2) * LANES;
     const int64_t ROWS = ceil_div(M, BM), COLUMNS = ceil_div(N, BN);  // of tiles
     const int64_t n0 = blockIdx.x % COLUMNS * BN;
@@ -97,7 +97,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     source_t from_left = source_of(&left, m0), from_right = source_of(&right, n0);
     pack next_left = load(&from_left, 0), next_right = load(&from_right, 0);
     output += (b * M + m0 + tm) * N + n0 + tn;
-    const int64_t rows = M - m0 - tm, columns = N - n0 - tn;  // left from there
+    const int64_t rows = M - m0 - tm, columns = N - n0 - tn;  // the rest of the matrix
 
     accum sum[TM][TN] = {{0}};  // stays 0 if K is 0
     // BEGIN SOLUTION
@@ -107,8 +107,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         const int now = tile % 2;
         put(next_left, &from_left, left_tile[now]);
         put(next_right, &from_right, right_tile[now]);
-        __syncthreads();  // this pair is written, and no thread reads the other
-        next_left = load(&from_left, tile + 1);  // they arrive while we multiply
+        __syncthreads();  // tiles [now] are written, and no thread reads the other two
+        next_left = load(&from_left, tile + 1);  // loads run during the products
         next_right = load(&from_right, tile + 1);
 #pragma unroll
         for (int k = 0; k < BK; k++) {

@@ -27,15 +27,15 @@ template <bool ALONG_K> static __device__ int place(int x, int k)
 /* A thread copies one pack (16 bytes) of each tile of a matrix, from `next` on. */
 typedef struct {
     const real *next;
-    int64_t step;   // distance of tiles
-    int to, tiles;  // position in a tile; the number of tiles with such a pack
+    int64_t step;   // elements from a tile to the next one
+    int to, tiles;  // offset of the pack in a tile; number of tiles that have the pack
 } source_t;
 
 /* Computes the addresses of the thread's packs in the tiles from row x0 of `matrix`. */
 template <bool ALONG_K>
 static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
 {
-    const int i = threadIdx.x;  // of a pack
+    const int i = threadIdx.x;  // the thread copies pack i of a tile
     const int x = ALONG_K ? i / 2 : i % (BM / LANES) * LANES;
     const int k = ALONG_K ? i % 2 * LANES : i / (BM / LANES);
     const int64_t rest = x0 + x < matrix->rows ? matrix->columns - k : 0;
@@ -108,7 +108,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 {
     __shared__ __align__(16) real tiles[STAGES][2][TILE];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int tm = warp / (BN / WN) * WM + lane / 2 % 8 * LANES;  // 8 x 4 threads
+    const int tm = warp / (BN / WN) * WM + lane / 2 % 8 * LANES;  // 8 x 4 lanes a warp
     const int tn = warp % (BN / WN) * WN + (lane / 16 * 2 + lane % 2) * LANES;
     const int64_t ROWS = ceil_div(M, BM), COLUMNS = ceil_div(N, BN);  // of tiles
     const int64_t n0 = blockIdx.x % COLUMNS * BN;
@@ -120,10 +120,10 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int STEPS = (int)ceil_div(K, BK);
     accum sum[TM][TN] = {};  // stays 0 if K is 0
     // BEGIN SOLUTION
-    int stage = 0;  // for the next tiles; the next stage has the oldest tiles
+    int stage = 0;  // the next copies go to this stage; stage + 1 has the oldest tiles
     for (int step = 1 - STAGES; step < STEPS; step++) {
-        ptx::cp_async_wait<STAGES - 2>();  // the thread's copies are done
-        __syncthreads();  // all copies are, and no thread reads the tiles before
+        ptx::cp_async_wait<STAGES - 2>();  // this thread's copies for the step are done
+        __syncthreads();  // all copies for the step are done, and no thread reads stage
         fetch<LEFT>(&from_left, step + STAGES - 1, tiles[stage][0]);
         fetch<RIGHT>(&from_right, step + STAGES - 1, tiles[stage][1]);
         ptx::cp_async_commit();
@@ -137,7 +137,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     // STARTER // (the reference takes 12 lines)
     // STARTER (void)from_left, (void)from_right, (void)tiles, (void)STEPS;
     output += (b * M + m0 + tm) * N + n0 + tn;
-    const int64_t rows = M - m0 - tm, columns = N - n0 - tn;  // left from there
+    const int64_t rows = M - m0 - tm, columns = N - n0 - tn;  // the rest of the matrix
     for (int i = 0; i < TM * TN; i += LANES) {
         const int m = i / TN / LANES * LANES * (WM / TM) + i / TN % LANES;
         const int n = i % TN * (WN / TN);

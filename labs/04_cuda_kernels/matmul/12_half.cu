@@ -91,20 +91,20 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     source_t<__half> from_right = packs<RIGHT>::source(&right, n0);
     const int warp = threadIdx.x / WARP;
     const int wm = warp / (BN / WN) * WM, wn = warp % (BN / WN) * WN;
-    const int64_t rows = M - m0 - wm, columns = N - n0 - wn;  // left from there
+    const int64_t rows = M - m0 - wm, columns = N - n0 - wn;  // the rest of the matrix
     const bool is_outside = rows <= 0 || columns <= 0;
     const int STEPS = (int)ceil_div(K, BK), LAST = (int)(K - (STEPS - 1) * (int64_t)BK);
     float sum[WM / 16][WN / 8][4] = {};
     // BEGIN SOLUTION
-    int stage = 0;  // for the next tiles; the next stage has the oldest tiles
+    int stage = 0;  // the next copies go to this stage; stage + 1 has the oldest tiles
     for (int step = 1 - STAGES; step < STEPS; step++) {
-        ptx::cp_async_wait<STAGES - 2>();  // its copies for this step are done,
-        __syncthreads();  // all copies are; and all have read the stage written next
+        ptx::cp_async_wait<STAGES - 2>();  // this thread's copies for the step are done
+        __syncthreads();  // all copies for the step are done, and no thread reads stage
         const int next = step + STAGES - 1, count = next < STEPS - 1 ? BK : LAST;
         __half *to = shared + stage * 2 * TILE;
         if (next < STEPS) fetch<LEFT>(&from_left, count, to);
         if (next < STEPS) fetch<RIGHT>(&from_right, count, to + TILE);
-        ptx::cp_async_commit();  // always one group, even an empty one
+        ptx::cp_async_commit();  // a group in each step, even if it is empty
         stage = (stage + 1) % STAGES;
         if (step < 0 || is_outside) continue;
         multiply<LEFT, RIGHT>(sum, shared + stage * 2 * TILE, wm, wn);
