@@ -71,7 +71,7 @@ static __global__ void weight_kernel(const __grid_constant__ tensor_t grad_outpu
     // BEGIN SOLUTION
     const int64_t PLACES = rulebook.size[0], PER_PLACE = COUNT / PLACES;
     const int64_t IC = features.size[1], ic = i % IC, oc = i % PER_PLACE / IC;
-    const int64_t k = i / PER_PLACE;  // the slowest: a warp uses the same pairs
+    const int64_t k = i / PER_PLACE;  // neighbouring threads share k and its pairs
     const int64_t pairs = pairs_of(&count, k);
     accum sum = 0;
     for (int64_t n = 0; n < pairs; n++)

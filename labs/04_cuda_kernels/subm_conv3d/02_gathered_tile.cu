@@ -5,17 +5,17 @@
  *   limit   the rulebook; if few of 32 points have a pair, most products are with 0
  *   run     make grade T=04_cuda_kernels/subm_conv3d/02
  *
- * This file has only forward. Workspace: as in 00_hash_table, and KD*KH*KW*P row numbers.
+ * It has only forward. Workspace: as in 00_hash_table, and KD*KH*KW*P row numbers.
  * If the caller passes NULL for rulebook, the rulebook is in the workspace, too.
  */
 #include "layout.h"
 #include "points.h"
 
-extern "C" subm_conv3d_forward_fn rulebook_forward;  // 00_hash_table
+extern "C" subm_conv3d_forward_fn rulebook_forward;  // defined in 00_hash_table
 
 enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
 enum { ROWS = BM * BK / THREADS };                   // rows per thread
-enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // to its next row; next term
+enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // a thread's steps: rows; terms
 
 /* Sets reads[k][write] = read for each pair (read, write) of kernel position k in
  * rulebook. A block owns 256 pairs, a thread owns one. No shared memory is used. */
@@ -39,9 +39,9 @@ static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
 typedef struct {
     const real *row[ROWS];  // term t % BK of rows t / BK, t / BK + DOWN; NULL: none
     const real *filter;     // term t / BN of column t % BN
-    bool is_outside;        // there is no such column
-    int64_t row_step, filter_step;    // from term to term
-    int64_t row_ahead, filter_ahead;  // from the first step to the next one
+    bool is_outside;        // column t % BN does not exist
+    int64_t row_step, filter_step;    // distance of two terms
+    int64_t row_ahead, filter_ahead;  // offsets of the next terms from row and filter
 } source_t;
 
 /* Finds the thread's addresses in features for one kernel position. row[i] is the
@@ -95,7 +95,7 @@ static __global__ void __launch_bounds__(THREADS)
                 const int32_t *__restrict__ reads, real *__restrict__ output)
 {
     [[maybe_unused]] __shared__ accum
-        left[BK][BM + 1];  // +1: no bank conflicts when a column is written
+        left[BK][BM + 1];  // +1 avoids bank conflicts when a warp writes a column
     [[maybe_unused]] __shared__ accum right[BK][BN];
     [[maybe_unused]] __shared__ int32_t row[BM];
     const int64_t P = features.size[0], K = filters.size[1], N = filters.size[0];
@@ -112,7 +112,7 @@ static __global__ void __launch_bounds__(THREADS)
     for (int64_t k = 0; k < PLACES; k++, from.filter++, next += P) {
         const int32_t mine = is_point ? *next : -1;
         if (t < BM) row[t] = mine;
-        // all row numbers are written before they are read; if all are -1, skip
+        // row numbers are written before threads read them; if all are -1, skip k
         if (!__syncthreads_or(mine >= 0)) continue;
         find_rows(&from, &features, row);
         for (int64_t count = K; count > 0; count -= BK) {

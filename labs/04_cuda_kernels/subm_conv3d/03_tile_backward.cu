@@ -13,7 +13,7 @@
 
 enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
 enum { ROWS = BM * BK / THREADS };                   // rows per thread
-enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // to its next row; next term
+enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // a thread's steps: rows; terms
 
 /* Sets writes[k][read] = write for each pair (read, write) of kernel position k in
  * rulebook. A block owns 256 pairs, a thread owns one. No shared memory is used. */
@@ -37,9 +37,9 @@ static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
 typedef struct {
     const real *row[ROWS];  // term t % BK of rows t / BK, t / BK + DOWN; NULL: none
     const real *filter;     // term t / BN of column t % BN
-    bool is_outside;        // there is no such column
-    int64_t row_step, filter_step;    // from term to term
-    int64_t row_ahead, filter_ahead;  // from the first step to the next one
+    bool is_outside;        // column t % BN does not exist
+    int64_t row_step, filter_step;    // distance of two terms
+    int64_t row_ahead, filter_ahead;  // offsets of the next terms from row and filter
 } source_t;
 
 /* Finds the thread's addresses in grad_output for one kernel position. row[i] is the
@@ -92,7 +92,7 @@ static __global__ void __launch_bounds__(THREADS)
                 const int32_t *__restrict__ writes, real *__restrict__ grad_features)
 {
     [[maybe_unused]] __shared__ accum
-        left[BK][BM + 1];  // +1: no bank conflicts when a column is written
+        left[BK][BM + 1];  // +1 avoids bank conflicts when a warp writes a column
     [[maybe_unused]] __shared__ accum right[BK][BN];
     [[maybe_unused]] __shared__ int32_t row[BM];
     const int64_t P = grad_output.size[0], K = filters.size[0], N = filters.size[1];
@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(THREADS)
     for (int64_t k = 0; k < PLACES; k++, from.filter++, next += P) {
         const int32_t mine = is_point ? *next : -1;
         if (t < BM) row[t] = mine;
-        // all row numbers are written before they are read; if all are -1, skip
+        // row numbers are written before threads read them; if all are -1, skip k
         if (!__syncthreads_or(mine >= 0)) continue;
         find_rows(&from, &grad_output, row);
         for (int64_t count = K; count > 0; count -= BK) {
