@@ -25,7 +25,7 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     rows.size[0] = tensor_count(t, last), rows.size[1] = t->size[last];
     rows.stride[0] = 0, rows.stride[1] = t->stride[last];
     if (tensor_numel(t) == 0) return rows;
-    int64_t next = -1;  // the stride that continues the axes so far
+    int64_t next = -1;  // the stride that axis d needs so that rows are equally spaced
     for (int32_t d = last - 1; d >= 0; d--) {
         if (t->size[d] == 1) continue;
         if (next >= 0 && t->stride[d] != next) {

@@ -19,7 +19,7 @@ enum { PAD = LANES };                       // rows of tiles start at a pack
 enum { BM = 128, BN = 128, BK = 8 };        // of a block
 enum { WM = 64, WN = 32, TM = 8, TN = 8 };  // of a warp, of a thread
 enum { THREADS = BM / WM * (BN / WN) * 32 };
-enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2 in f32: 128 registers for each thread
 
 /* Copies elements (k, x) of `matrix` to tile[k][x], or 0 outside of `matrix`. `matrix`
  * is the transpose of input or weight. Neighbouring threads copy 8 neighbours in a row
@@ -54,7 +54,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                   int64_t bias_stride, real *__restrict__ output, int64_t R, int64_t OC)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int tr = warp / (BN / WN) * WM + lane / 2 % 8 * LANES;  // 8 x 4 threads
+    const int tr = warp / (BN / WN) * WM + lane / 2 % 8 * LANES;  // 8 x 4 lanes a warp
     const int tn = warp % (BN / WN) * WN + (lane / 16 * 2 + lane % 2) * LANES;
     const int64_t TILES = ceil_div(OC, BN);
     const int64_t n0 = blockIdx.x % TILES * BN, r0 = blockIdx.x / TILES * BM;
@@ -123,7 +123,7 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     rows.size[0] = tensor_count(t, last), rows.size[1] = t->size[last];
     rows.stride[0] = 0, rows.stride[1] = t->stride[last];
     if (tensor_numel(t) == 0) return rows;
-    int64_t next = -1;  // the stride that continues the axes so far
+    int64_t next = -1;  // the stride that axis d needs so that rows are equally spaced
     for (int32_t d = last - 1; d >= 0; d--) {
         if (t->size[d] == 1) continue;
         if (next >= 0 && t->stride[d] != next) {

@@ -26,7 +26,7 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     rows.size[0] = tensor_count(t, last), rows.size[1] = t->size[last];
     rows.stride[0] = 0, rows.stride[1] = t->stride[last];
     if (tensor_numel(t) == 0) return rows;
-    int64_t next = -1;  // the stride that continues the axes so far
+    int64_t next = -1;  // the stride that axis d needs so that rows are equally spaced
     for (int32_t d = last - 1; d >= 0; d--) {
         if (t->size[d] == 1) continue;
         if (next >= 0 && t->stride[d] != next) {
@@ -102,7 +102,7 @@ static status_t column_sum(ctx_t *ctx, const tensor_t *grad, tensor_t *grad_bias
     if (OC == 0) return STATUS_OK;
     const int64_t share = ceil_div(R, PARTS);
     const int64_t ROWS = share < LEAST ? (int64_t)LEAST : share;
-    const int64_t COUNT = ceil_div(R, ROWS);  // of parts; if 0, the sums are 0
+    const int64_t COUNT = ceil_div(R, ROWS);  // the number of parts, 0 if R is 0
     const size_t bytes = (size_t)(COUNT + 1) * OC * sizeof(accum);
     accum *const sums = (accum *)ctx_scratch(ctx, bytes);
     if (!sums) return STATUS_NO_MEMORY;

@@ -91,22 +91,22 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     source_t<__half> right = packs::source(&weight, n0);
     const int warp = threadIdx.x / WARP;
     const int wm = warp / (BN / WN) * WM, wn = warp % (BN / WN) * WN;
-    const int64_t rows = R - m0 - wm, columns = OC - n0 - wn;  // left from there
+    const int64_t rows = R - m0 - wm, columns = OC - n0 - wn;  // the rest of the matrix
     const bool is_outside = rows <= 0 || columns <= 0;
     const int STEPS = (int)ceil_div(IC, BK);
     const int LAST = (int)(IC - (STEPS - 1) * (int64_t)BK);  // k of the last step
     sums sum;
     begin(sum, bias ? bias + (n0 + wn) * bias_stride : NULL, bias_stride, columns);
     // BEGIN SOLUTION
-    int stage = 0;  // for the next tiles; the next stage has the oldest tiles
+    int stage = 0;  // the next copies go to this stage; stage + 1 has the oldest tiles
     for (int step = 1 - STAGES; step < STEPS; step++) {
-        ptx::cp_async_wait<STAGES - 2>();  // its copies for this step are done,
-        __syncthreads();  // all copies are; and all have read the stage written next
+        ptx::cp_async_wait<STAGES - 2>();  // this thread's copies for the step are done
+        __syncthreads();  // all copies for the step are done, and no thread reads stage
         const int next = step + STAGES - 1, count = next < STEPS - 1 ? BK : LAST;
         __half *to = shared + stage * 2 * TILE;
         if (next < STEPS) fetch(&left, count, to);
         if (next < STEPS) fetch(&right, count, to + TILE);
-        ptx::cp_async_commit();  // always one group, even an empty one
+        ptx::cp_async_commit();  // a group in each step, even if it is empty
         stage = (stage + 1) % STAGES;
         if (step < 0 || is_outside) continue;
         multiply(sum, shared + stage * 2 * TILE, wm, wn);
@@ -128,7 +128,7 @@ extern "C" status_t linear_forward(ctx_t *ctx, const tensor_t *input,
     const int64_t OC = weight->size[0], IC = weight->size[1];
     const int64_t COUNT = tensor_numel(output);
     if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
-    tensor_t rows = *input;            // all axes but the last as one
+    tensor_t rows = *input;            // joins all axes but the last
     rows.ndim = 2, rows.size[0] = COUNT / OC, rows.stride[0] = IC;
     rows.size[1] = IC, rows.stride[1] = 1;
     const bool along_k = tensor_is_contiguous(input) && !tensor_is_down(weight);
