@@ -57,7 +57,7 @@ static __global__ void state_kernel(const real *__restrict__ gates,
     if (at >= COUNT) return;  // the last block may be partly empty
     // BEGIN SOLUTION
     const int64_t H = c.size[1], n = at / H, j = at % H;
-    const real *unit = gates + n * 3 * H + j;  // its gates are H apart
+    const real *unit = gates + n * 3 * H + j;  // the gates of unit j are H apart
     const accum i = accum_from(unit[0]), o = accum_from(unit[H]);
     const accum state = accum_from(*at2(&c, n, j)) + accum_from(unit[2 * H]) * i;
     new_c[at] = real_from(state);

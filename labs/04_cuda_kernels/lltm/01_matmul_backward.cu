@@ -113,8 +113,8 @@ extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     const tensor_t rows = tensor_2d(joined, N, D);
     const tensor_t left_t = tensor_transposed(&left);
     tensor_t of_h = *weight, of_input = *weight;
-    of_h.size[1] = H;                                             // first H columns,
-    of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);  // and the rest
+    of_h.size[1] = H;                                             // the first H columns
+    of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);  // the other columns
     status_t status = STATUS_OK;
     if (grad_h) status = gemm_forward(ctx, &left, &of_h, grad_h);
     if (grad_input && !status) status = gemm_forward(ctx, &left, &of_input, grad_input);

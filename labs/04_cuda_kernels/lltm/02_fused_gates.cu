@@ -52,7 +52,7 @@ static __global__ void unit_kernel(const real *sums,
     new_c[at] = real_from(state);
     new_h[at] = real_from(real_tanh(state) * o);
     if (!gates) return;          // no backward follows
-    gates[unit] = real_from(i);  // may overwrite its own sum: no other thread reads it
+    gates[unit] = real_from(i);  // may overwrite a sum that only this thread reads
     gates[unit + H] = real_from(o);
     gates[unit + 2 * H] = real_from(g);
     // END SOLUTION

@@ -13,7 +13,7 @@
 extern "C" matmul_forward_fn gemm_forward;
 
 enum { WIDTH = 32, HEIGHT = 8, THREADS = WIDTH * HEIGHT };  // of a block
-enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most PARTS, each of LEAST samples
+enum { PARTS = 64, LEAST = 4 * HEIGHT };  // up to PARTS parts of LEAST or more samples
 
 /* Copies h (N, H) and input (N, IC) side by side to joined (N, H+IC). A block owns 256
  * consecutive elements of joined, a thread owns one. No shared memory is used. */
@@ -112,7 +112,7 @@ extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     real *joined = (real *)ctx_scratch(ctx, (size_t)(N * D + 1) * sizeof(real));
     const int64_t share = ceil_div(N, PARTS);
     const int64_t ROWS = share < LEAST ? (int64_t)LEAST : share;
-    const int64_t COUNT = ceil_div(N, ROWS);  // of parts; if 0, the sums are 0
+    const int64_t COUNT = ceil_div(N, ROWS);  // the number of parts, 0 if N is 0
     const size_t bytes = (size_t)(COUNT * 3 * H + 1) * sizeof(accum);
     accum *sums = (accum *)ctx_scratch(ctx, bytes);
     if (!grad || !joined || !sums) return STATUS_NO_MEMORY;
@@ -140,8 +140,8 @@ extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     const tensor_t rows = tensor_2d(joined, N, D);
     const tensor_t left_t = tensor_transposed(&left);
     tensor_t of_h = *weight, of_input = *weight;
-    of_h.size[1] = H;                                             // first H columns,
-    of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);  // and the rest
+    of_h.size[1] = H;                                             // the first H columns
+    of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);  // the other columns
     status_t status = STATUS_OK;
     if (grad_h) status = gemm_forward(ctx, &left, &of_h, grad_h);
     if (grad_input && !status) status = gemm_forward(ctx, &left, &of_input, grad_input);

@@ -31,7 +31,7 @@ static __device__ real joined_at(const tensor_t *h, const tensor_t *input, int64
     // STARTER return real_from(0);
 }
 
-/* Computes new_h, new_c and gates. A block owns 32 units of 32 samples. Thread (ty, tx)
+/* Computes new_h, new_c, gates. A block owns 32 units of 32 samples. A thread (ty, tx)
  * owns unit tx of samples 4*ty to 4*ty + 3 of the block, with three sums for each
  * sample. Shared memory: a block needs 4 tiles of 32 x 33 numbers, 16896 bytes in f32.
  * The 33rd column avoids bank conflicts when a warp stores a column of a tile. */
@@ -59,7 +59,7 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ real left[BK][BM + 1];      // (d, n)
     __shared__ real right[3][BK][BH + 1];  // (gate, d, j)
     for (int64_t d0 = 0; d0 < D; d0 += BK) {
-        const int64_t d = d0 + tx;  // neighbours fetch neighbours of a row
+        const int64_t d = d0 + tx;  // neighbouring threads read neighbours of a row
         for (int y = ty; y < BM; y += BM / TM) {
             left[tx][y] = joined_at(&h, &input, n0 + y, d);
             for (int gate = 0; gate < 3; gate++) {
