@@ -30,7 +30,7 @@ static __global__ void unfold_forward_kernel(const __grid_constant__ tensor_t in
     const int64_t KH = p.kernel_h, KW = p.kernel_w;
 
     const int64_t ow = i % OW, oh = i / OW % OH;
-    const int64_t row = i / (OH * OW);  // of all images: (n, ic, kh, kw)
+    const int64_t row = i / (OH * OW);  // row (n, ic, kh, kw) of all images
     const int64_t kw = row % KW, kh = row / KW % KH, ic = row / (KH * KW) % IC;
     const int64_t n = row / (IC * KH * KW);
 
@@ -117,7 +117,7 @@ extern "C" status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     unfold_params_t p, tensor_t *grad_input)
 {
     // BEGIN SOLUTION
-    if (!grad_input) return STATUS_OK;  // not wanted
+    if (!grad_input) return STATUS_OK;  // the caller wants no gradient
     const int64_t IH = grad_input->size[2], KH = p.kernel_h;
     const int64_t IW = grad_input->size[3], KW = p.kernel_w;
     const int64_t OH = conv2d_extent(IH, KH, p.stride_h, p.padding_h, p.dilation_h);
