@@ -37,8 +37,8 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
 }
 
 /* Computes output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N). A block owns a tile
- * of 128 x 128 of output, at row m0 and column n0 of matrix b. A thread owns every
- * 16th row and every 16th column of the tile, so that neighbouring threads read
+ * of 128 x 128 of output, at row m0 and column n0 of matrix b. A thread owns 8 x 8
+ * outputs: every 16th row and column of the tile. So neighbouring threads read
  * neighbouring numbers. blockIdx.x numbers the tiles in the order (b, m0, n0).
  * Shared memory: a block needs two tiles of 8 x 132 numbers, 8448 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)

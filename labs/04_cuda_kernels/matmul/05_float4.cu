@@ -18,7 +18,7 @@ enum { BM = 128, BN = 128, BK = 2 * LANES, TM = 8, TN = 8 };  // BK * BN = THREA
 enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
 enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2 in f32: 128 registers for each thread
 
-/* Whether one load or store of 16 bytes is possible at p, if `count` numbers follow. */
+/* Returns whether p allows a load or store of 16 bytes, if `count` numbers follow. */
 static __device__ bool is_packed(const real *p, int64_t count)
 {
     return count >= LANES && (uintptr_t)p % sizeof(pack) == 0;

@@ -15,7 +15,7 @@ enum { BM = 128, BN = 128, BK = 2 * LANES, WM = 64, WN = 32, TM = 8, TN = 8 };
 enum { THREADS = BM / WM * (BN / WN) * 32 };  // one thread for each pack of a tile
 enum { BLOCKS_PER_SM = 8 / sizeof(accum) };   // 2 in f32: 128 registers for each thread
 
-/* Whether the matrices of t consist of packs: 16 aligned bytes of a row or column. */
+/* Returns whether rows or columns of the matrices of t consist of 16 aligned bytes. */
 static bool is_packed(const tensor_t *t)
 {
     const int32_t row = t->ndim - 2, column = t->ndim - 1;

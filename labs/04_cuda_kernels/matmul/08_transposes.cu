@@ -1,6 +1,6 @@
 /* 08 transposes
  *
- *   idea    both gradients are products of transposes, and a transpose is only strides
+ *   idea    both gradients are products of transposes, and a transpose swaps strides
  *   expect  its two products move 1.2x the least number of bytes (counted, m96)
  *   limit   the speed of the matmul_forward that computes both products
  *   run     make grade T=04_cuda_kernels/matmul/08

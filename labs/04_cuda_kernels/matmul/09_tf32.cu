@@ -17,8 +17,8 @@ enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 2 };  // per multiprocesso
 enum { TILE = BK * (BM + 8), BYTES = 8 * STAGES * TILE };
 template <bool ALONG_K> using packs = packs_t<float, ALONG_K, BK, THREADS>;
 
-/* Starts to copy the next tile. For k >= count and outside of the matrix, writes 0. A
- * thread copies COPIES packs of 16 bytes that are APART lines of the tile apart. */
+/* Starts to copy the next tile: `count` columns of a matrix, and zeros outside of them.
+ * A thread copies COPIES packs of 16 bytes that are APART lines of the tile apart. */
 template <bool ALONG_K>
 static __device__ void fetch(source_t<float> *from, int count, float *tile)
 {

@@ -20,7 +20,7 @@ enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 1 };  // per multiprocesso
 enum { TILE = BK * (BM + 8), BYTES = 8 * STAGES * TILE };
 template <bool ALONG_K> using packs = packs_t<float, ALONG_K, BK, THREADS>;
 
-/* Starts to copy the next tile. For k >= count and outside of the matrix, writes 0. */
+/* Starts to copy the next tile: count columns of a matrix, and zeros outside of it. */
 template <bool ALONG_K>
 static __device__ void fetch(source_t<float> *from, int count, float *tile)
 {

@@ -80,7 +80,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Whether t begins at a multiple of 16 bytes, or is copied because of its strides. */
+/* Returns whether t begins at a multiple of 16 bytes, or its strides need a copy. */
 static bool is_aligned(const tensor_t *t)
 {
     return !tensor_is_contiguous(t) || (uintptr_t)t->data % 16 == 0;

@@ -16,7 +16,7 @@ enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS_PER_SM = 2 };
 enum { TILE = BK * (BM + 8), BYTES = STAGES * 2 * TILE * sizeof(__half) };
 template <bool ALONG_K> using packs = packs_t<__half, ALONG_K, BK, THREADS>;
 
-/* Starts to copy the next tile. For k >= count and outside of the matrix, writes 0. */
+/* Starts to copy the next tile: count columns of a matrix, and zeros outside of it. */
 template <bool ALONG_K>
 static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
 {
