@@ -5,7 +5,7 @@
  *   limit   a kernel position has one warp; threads read weights IC*KD*KH*KW apart
  *   run     make grade T=04_cuda_kernels/subm_conv3d/00
  *
- * Only forward. Workspace for P points: at most (8 + KD*KH*KW)*P numbers of 4 bytes,
+ * It has only forward. Workspace for P points: (8 + KD*KH*KW)*P numbers of 4 bytes,
  * and a copy of a non-contiguous weight. Threads take slots with atomics. The order of
  * threads decides which slot a row gets, but not which row a search finds.
  */

@@ -9,7 +9,7 @@
 
 #include "launch.h"
 
-/* One point, a row of coordinates (P, 4): the sample n, and the position z, y, x. */
+/* A point is a row of coordinates (P, 4): the sample n, and the position z, y, x. */
 typedef struct {
     int64_t n, z, y, x;
 } point_t;
