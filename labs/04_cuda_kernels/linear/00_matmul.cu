@@ -5,8 +5,8 @@
  *   limit   bias_kernel reads and writes output again; few threads sum up grad_bias
  *   run     make grade T=04_cuda_kernels/linear/00
  *
- * This file covers all shapes and strides. Workspace: a copy of each operand that has
- * rows which are not equally spaced.
+ * This file covers all shapes and strides. Workspace: a copy of each operand, unless
+ * its rows are equally spaced.
  */
 #include "launch.h"
 
@@ -41,7 +41,7 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     // STARTER return *t;  // your code (the reference takes 18 lines)
 }
 
-/* Whether rows_of found no memory for its copy: there are elements, but no data. */
+/* Returns whether rows_of found no memory: rows has elements, but its data is NULL. */
 static bool lacks(const tensor_t *rows)
 {
     return !rows->data && tensor_numel(rows) > 0;

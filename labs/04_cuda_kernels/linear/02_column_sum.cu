@@ -42,7 +42,7 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     // STARTER return *t;  // your code, as in 00_matmul (the reference takes 18 lines)
 }
 
-/* Whether rows_of found no memory for its copy: there are elements, but no data. */
+/* Returns whether rows_of found no memory: rows has elements, but its data is NULL. */
 static bool lacks(const tensor_t *rows)
 {
     return !rows->data && tensor_numel(rows) > 0;

@@ -17,8 +17,8 @@ enum { TILE = BK * BM, BYTES = STAGES * 2 * TILE * sizeof(__half) };
 typedef packs_t<__half, true, BK, THREADS> packs;  // packs of both operands run along k
 typedef float sums[WM / 16][WN / 8][4];            // of a thread, see mma in ptx.h
 
-/* Starts to copy the next tile. For k >= count and outside of the matrix, writes 0. A
- * thread copies COPIES packs of 16 bytes that are APART rows of the tile apart. */
+/* Starts to copy the next tile: `count` columns of a matrix, and zeros outside of them.
+ * A thread copies COPIES packs of 16 bytes that are APART rows of the tile apart. */
 static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
 {
     // BEGIN SOLUTION
