@@ -5,7 +5,7 @@
  *   limit   for grad_bias, one thread adds all samples of a column, one after the other
  *   run     make grade T=04_cuda_kernels/lltm/01
  *
- * This file has only backward. All runs give the same bits, without atomics. Workspace:
+ * It has only backward. It uses no atomics, so all runs give the same bits. Workspace:
  * [h, input], the gradients of the gates' sums, and the workspace of matmul.
  */
 #include "layout.h"
@@ -76,8 +76,8 @@ static __global__ void bias_kernel(const real *__restrict__ grad, int64_t N,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* grad is the gradient of the gates' sums. Then [grad_h, grad_input] = grad @ weight,
- * grad_weight = grad^T @ [h, input], and grad_bias is the sum of the rows of grad. */
+/* grad is the gradient of the gates' sums. So [grad_h, grad_input] is grad @ weight,
+ * and grad_weight is grad^T @ [h, input]. grad_bias is the sum of the rows of grad. */
 extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                                   const tensor_t *grad_new_c, const tensor_t *input,
                                   const tensor_t *weight, const tensor_t *h,

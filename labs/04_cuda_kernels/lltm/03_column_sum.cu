@@ -97,8 +97,8 @@ static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t MANY,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* grad is the gradient of the gates' sums. Then [grad_h, grad_input] = grad @ weight,
- * grad_weight = grad^T @ [h, input], and grad_bias is the sum of the rows of grad. */
+/* grad is the gradient of the gates' sums. So [grad_h, grad_input] is grad @ weight,
+ * and grad_weight is grad^T @ [h, input]. grad_bias is the sum of the rows of grad. */
 extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                                   const tensor_t *grad_new_c, const tensor_t *input,
                                   const tensor_t *weight, const tensor_t *h,
