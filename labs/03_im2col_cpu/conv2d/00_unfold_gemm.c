@@ -1,11 +1,11 @@
 /* 00 unfold gemm
  *
- *   idea    im2col: if the windows are columns, a convolution is a matrix product
+ *   idea    im2col: copy each window to a matrix column; multiply by the filters
  *   expect  0.6x to 0.9x of PyTorch's speed if there are many channels
- *   limit   memory: columns are KH*KW times the image; they are written and read
+ *   limit   memory: the column matrix is up to KH*KW times as large as the image
  *   run     make bench T=03_im2col_cpu/conv2d/00
  *
- * For all shapes. Workspace: columns of an image; for each image, matmul's workspace.
+ * Covers all shapes. Workspace: columns of an image; matmul's workspace for each image.
  */
 #include <string.h>
 #include "operators.h"
@@ -14,15 +14,15 @@ unfold_forward_fn columns_forward;
 unfold_backward_fn columns_backward;
 matmul_forward_fn product_forward;
 
-/* A matrix (M, N) with these strides: down a column, and right along a row */
+/* Views `from` as a matrix (M, N): element (i, j) is from[i * down + j * right]. */
 static tensor_t matrix(const real *from, int64_t M, int64_t N, int64_t down,
                        int64_t right)
 {
-    real *data = (real *)(uintptr_t)from;  // the data of a tensor is never const
+    real *data = (real *)(uintptr_t)from;  // tensor_t has no const data: cast it away
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {M, N}, {down, right}};
 }
 
-/* Copies channels of one group of an image (i = n*G + g) to columns (K, P), or back. */
+/* Unfolds group g of image n to col (K, P), i = n*groups + g. If `fold`, folds back. */
 static status_t unfold(ctx_t *ctx, int fold, const tensor_t *images, int64_t i,
                        const tensor_t *weight, conv2d_params_t p, real *col, int64_t P)
 {
@@ -42,7 +42,7 @@ static status_t unfold(ctx_t *ctx, int fold, const tensor_t *images, int64_t i,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* output (OC, P) = weight (OC, K) @ columns (K, P) + bias, for each image and group */
+/* output (OC, OH*OW) = weight (OC, IC*KH*KW) @ columns + bias, per image and group */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -75,7 +75,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* sums[first + oc] += the sum of row oc of grad (OC, P) */
+/* For each oc, adds the sum of row oc of grad (OC, OH*OW) to sums[first + oc]. */
 static void add_planes(const tensor_t *grad, tensor_t *sums, int64_t first)
 {
     // BEGIN SOLUTION
@@ -88,8 +88,8 @@ static void add_planes(const tensor_t *grad, tensor_t *sums, int64_t first)
     // STARTER // your code (the reference takes 5 lines)
 }
 
-/* grad_weight (OC, K) = grad_output (OC, P) @ columns^T (P, K), added up over images
- * grad_columns (K, P) = weight^T (K, OC) @ grad_output (OC, P), folded to grad_input */
+/* grad_weight = sum over images of grad_output (OC, OH*OW) @ columns^T (OH*OW, K)
+ * grad_input = fold(weight^T (K, OC) @ grad_output (OC, OH*OW)), K = IC*KH*KW */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

@@ -1,33 +1,33 @@
 /* 01 unfold blocks
  *
- *   idea    the columns of a few rows of output stay in L2, and need no packing
+ *   idea    unfold only a few rows of output at a time: their columns stay in L2
  *   expect  1.2x the speed of 00_unfold_gemm on large images, 0.9x on images of 14 x 14
- *   limit   each number of a column is still written and read, for OC products
+ *   limit   each element of a column is written and read for OC multiply-adds
  *   run     make bench T=03_im2col_cpu/conv2d/01
  *
- * Forward, for all shapes. Workspace: a padded image; for one group, PIXELS columns (or
- * one row of output, if it is longer) and their outputs.
+ * Covers forward, all shapes. Workspace, for one group: a padded image; the columns and
+ * outputs of about PIXELS pixels, or of one row of output if the row is longer.
  */
 #include "operators.h"
 
 unfold_forward_fn columns_forward;
 matmul_forward_fn product_forward;
 
-enum { PIXELS = 340 };  // pixels of output in a block: 0.8 MB at K = 576
+enum { PIXELS = 340 };  // output pixels in a block: 340 columns of 576 floats: 0.8 MB
 
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* A contiguous matrix (M, N) */
+/* Views the array `from` as a contiguous matrix (M, N). */
 static tensor_t matrix(const real *from, int64_t M, int64_t N)
 {
-    real *data = (real *)(uintptr_t)from;  // the data of a tensor is never const
+    real *data = (real *)(uintptr_t)from;  // tensor_t has no const data: cast it away
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {M, N}, {N, 1}};
 }
 
-/* col (K, P) = the windows of one image, or of some of its channels and rows */
+/* Copies each window of `image`, one view of one image, to a column of col (K, P). */
 static status_t unfold(ctx_t *ctx, tensor_t image, unfold_params_t u, real *col,
                        int64_t K, int64_t P)
 {
@@ -40,8 +40,8 @@ static status_t unfold(ctx_t *ctx, tensor_t image, unfold_params_t u, real *col,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* output (OC, P) = weight (OC, K) @ columns (K, P) + bias, for P pixels of ROWS rows.
- * Their windows are in a padded image, which an unfold with 1 x 1 windows makes. */
+/* For ROWS rows of output at a time: output = weight (OC, IC*KH*KW) @ columns + bias.
+ * The windows are read from a padded image. An unfold with 1 x 1 windows makes it. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {

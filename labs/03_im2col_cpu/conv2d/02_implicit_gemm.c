@@ -1,49 +1,49 @@
 /* 02 implicit gemm
  *
- *   idea    copy blocks of the column matrix directly into panels, never all of it
+ *   idea    never store the column matrix: copy blocks of it directly into panels
  *   expect  1.2x to 1.3x the speed of 01_unfold_blocks
- *   limit   all multiply-adds of the definition
+ *   limit   the number of multiply-adds: as many as in the definition
  *   run     make bench T=03_im2col_cpu/conv2d/02
  *
- * For all shapes. Workspace: a block of the column matrix, which is KC * NC elements or
- * one channel's terms for a row of output; its input; a copy of a strided weight.
+ * Covers all shapes. Workspace: a block of the column matrix, KC * NC elements or one
+ * channel and one output row; the block's input; a copy of a non-contiguous weight.
  */
 #include "phases.h"
 
-// registers: MR filters (or FEW, if no more are left) times NR pixels
+// sums in registers: MR filters x NR pixels, or FEW filters if at most FEW are left
 enum { MR = BLOCK_ROWS, FEW = 4, NV = BLOCK_VECTORS, NR = NV * LANES };
-// L1: the terms of a sum, for MR filters. L2: a block, which is terms times pixels.
+// L1 cache: KC terms of MR filters. L2 cache: a block of KC terms x NC pixels.
 enum { KC = 288, NC = (1 << 19) / KC / sizeof(real) };
 
-/* A block is some rows of output or some images: Q pixels. Its input is the slab of
- * phases.h, some channels at a time. Row k of the column matrix has the Q inputs that
- * element k of a filter multiplies. It is cut into panels of NR pixels:
+/* A block is Q output pixels: some rows or some images. The slab of phases.h holds the
+ * block's input, some channels at a time. Row k of the column matrix has the Q inputs
+ * that element k of a filter multiplies. Each row is cut into panels of NR pixels:
  *
  *     pixels        0 .. NR-1   NR .. 2*NR-1
  *     row 0       | panel 0   | panel 1     | ...      row k of panel j begins at
  *     row K-1     |           |             |          panels + j * PANEL + k * NR
  *
- * A piece is a run of pixels that are neighbours both in the slab and in a panel. It
- * ends with the row of output, with the panel, or after LANES pixels. All rows have the
- * same pieces. */
+ * A piece is a run of pixels that are neighbours in the slab and in a panel. Each piece
+ * ends with the row of output, with the panel, or after LANES pixels. All rows of the
+ * column matrix have the same pieces. */
 typedef struct {
     const tensor_t *bias, *output;
-    const real *filters;      // (G*OC, TERMS)
+    const real *filters;      // weight (G*OC, TERMS)
     phases_t slab;            // the sizes of the slab
-    int64_t OC, AREA, TERMS;  // filters of a group; KH*KW; terms of a filter
+    int64_t OC, AREA, TERMS;  // filters of a group; KH*KW; elements of a filter
     int64_t *offset;          // offset[k]: the first pixel's element k in the slab
-    int64_t *from, *to;       // of each piece: distance from the first pixel in the
-    int64_t PIECES, PANEL;    // slab, and from the first one of row 0 in the panels
-    real *panels, *data;      // data of the slab
+    int64_t *from, *to;       // of piece i: from[i] in the slab, to[i] in the panels
+    int64_t PIECES, PANEL;    // pieces of a row; elements of a panel
+    real *panels, *data;      // the packed block; the elements of the slab
 } conv_t;
 
-/* Allocates scratch memory and tables for the largest block: K rows of Q pixels */
+/* Allocates scratch memory and fills offset, from and to for the largest block. */
 static status_t prepare(ctx_t *ctx, conv_t *c)
 {
     const phases_t *slab = &c->slab;
     const int64_t K = slab->C * c->AREA, Q = slab->N * slab->OH * slab->OW;
     const int64_t MOST = slab->N * slab->OH * parts(slab->OW, LANES) + parts(Q, NR);
-    c->PANEL = K * NR + LANES;  // the last piece may write past its end
+    c->PANEL = K * NR + LANES;  // the last piece is stored as a whole vector
     c->offset = ctx_scratch(ctx, (size_t)K * sizeof(int64_t));
     c->from = ctx_scratch(ctx, (size_t)(2 * MOST) * sizeof(int64_t));
     c->panels = ctx_scratch(ctx, (size_t)(parts(Q, NR) * c->PANEL) * sizeof(real));
@@ -52,7 +52,7 @@ static status_t prepare(ctx_t *ctx, conv_t *c)
     c->to = c->from + MOST;
     // BEGIN SOLUTION
     for (int64_t k = 0; k < K; k++) c->offset[k] = phases_element(slab, k);
-    // a piece ends with its row of output, with its panel, or with a vector
+    // a piece ends with a row of output, with a panel, or after LANES pixels
     for (int64_t q = 0, count = 0; q < Q; q += count) {
         c->from[c->PIECES] = phases_window(slab, q);
         c->to[c->PIECES++] = q / NR * c->PANEL + q % NR;
@@ -65,9 +65,9 @@ static status_t prepare(ctx_t *ctx, conv_t *c)
 }
 
 /* Copies K rows of the column matrix from the slab to the panels, each piece as a whole
- * vector. The copy may write past the end of a piece. The next piece, or the next row
- * of the panel, overwrites this. So copy row by row, and pieces in their order. */
-// not inlined, and product neither: their pointers would not fit into registers
+ * vector. A vector may write past the end of its piece. The next piece, or the next row
+ * of the panel, overwrites these numbers. So copy row by row, and pieces in order. */
+// noinline for pack and product: inlined, their pointers would not fit into registers
 __attribute__((noinline)) static void pack(const conv_t *c, int64_t K)
 {
     // BEGIN SOLUTION
@@ -83,8 +83,8 @@ __attribute__((noinline)) static void pack(const conv_t *c, int64_t K)
     // STARTER // for each row and piece: load, store (the reference takes 8 lines)
 }
 
-/* tile (ROWS, VECS*LANES), rows NR apart, = filters (ROWS, K) @ panel (K, NR).
- * filters[m] points to the K terms of row m. */
+/* Writes filters (ROWS, K) @ panel (K, NR) to tile, VECS vectors of each row. Rows of
+ * tile are NR elements apart. filters[m] points to the K elements of filter m. */
 EXPAND void multiply(int ROWS, int VECS, int64_t K, const real *const filters[MR],
                      const real *restrict panel, real *restrict tile)
 {
@@ -104,9 +104,9 @@ EXPAND void multiply(int ROWS, int VECS, int64_t K, const real *const filters[MR
     // STARTER // keep sums in registers, then store (the reference takes 11 lines)
 }
 
-/* Adds ROWS rows of a tile to filters oc, oc + 1, ... of output, numbered over all
- * groups, at pixels q to END of the block. to: the block's first pixel of filter oc.
- * If `first`, output is not set yet: add to the bias, or to 0 if there is no bias. */
+/* Adds ROWS rows of a tile to ROWS channels of output, from channel oc on, at pixels q
+ * to END - 1 of the block. `to` points to the block's first pixel of channel oc. If
+ * `first`, output has no values yet: add the tile to the bias, or to 0 without bias. */
 static void add(const conv_t *c, const real *tile, int64_t oc, int64_t ROWS, int64_t q,
                 int64_t END, int first, real *to)
 {
@@ -127,8 +127,8 @@ static void add(const conv_t *c, const real *tile, int64_t oc, int64_t ROWS, int
     // STARTER // next image, output->stride[0] away (the reference takes 11 lines)
 }
 
-/* Adds K terms, from channel ic of the group on, to all filters of group g at Q pixels,
- * from output[n,.,oh,0] on */
+/* Adds K terms, from input channel ic of group g on, to all output channels of group g.
+ * The block of Q output pixels begins at image n and row oh. */
 __attribute__((noinline)) static void product(const conv_t *c, int64_t g, int64_t n,
                                               int64_t oh, int64_t Q, int64_t ic,
                                               int64_t K)
@@ -137,7 +137,7 @@ __attribute__((noinline)) static void product(const conv_t *c, int64_t g, int64_
     const int64_t END = (g + 1) * c->OC;
     real tile[MR * NR + LANES];
     for (int64_t oc = g * c->OC; oc < END; oc += MR) {
-        const real *rows[MR];  // past the end, repeat the last
+        const real *rows[MR];  // past the last filter, repeat it
         for (int64_t m = 0; m < MR; m++)
             rows[m] = c->filters + least(oc + m, END - 1) * c->TERMS + ic * c->AREA;
         for (int64_t q = 0; q < Q; q += NR) {
@@ -169,7 +169,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     const int64_t OC = weight->size[0] / p.groups, TERMS = IC * AREA;
     conv_t c = {.bias = bias, .output = output, .OC = OC, .AREA = AREA, .TERMS = TERMS};
     c.filters = tensor_contiguous(ctx, weight);
-    // about equal parts of a sum, of an image, of the batch
+    // cut channels, rows and images into about equal parts: SC, BH and BN at a time
     const int64_t SC = parts(IC, parts(TERMS, KC)), BH = parts(OH, parts(OH * OW, NC));
     const int64_t BN = BH < OH ? 1 : parts(N, parts(N * OH * OW, NC));
     c.slab = phases_of(p, output->size, weight->size, SC, BN, BH);

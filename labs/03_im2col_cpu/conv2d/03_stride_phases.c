@@ -1,32 +1,32 @@
 /* 03 stride phases
  *
- *   idea    grad_input is also a convolution: of grad_output, forward, at stride 1
+ *   idea    grad_input is a convolution: run forward at stride 1 on grad_output
  *   expect  1.1x to 2x the speed of 01_unfold_blocks for grad_input
  *   limit   the limit of the convolution that is called
  *   run     make bench T=03_im2col_cpu/conv2d/03
  *
- * Covers grad_input, of all shapes. Workspace: a copy of weight; with a stride, a copy
+ * Covers grad_input, all shapes. Workspace: a copy of weight; with a stride, a copy
  * of grad_input; for each phase, the workspace of the convolution.
  */
 #include "turned.h"
 
 conv2d_forward_fn convolution_forward;
 
-/* Stride 3, 5 taps, along one axis. Which taps kh belong to which pixels of grad_input?
+/* Take one axis with stride 3 and 5 taps. Which taps kh does each pixel ih need?
  *
  *     ih + padding    0   1   2   3   4   5   6   7   8   ...
- *     kh             0,3 1,4  2  0,3 1,4  2  0,3 1,4  2
+ *     taps kh        0,3 1,4  2  0,3 1,4  2  0,3 1,4  2
  *
- * The elements of one phase are every third pixel. They are a convolution of the output
- * gradient with their own taps, flipped: at stride 1, without inserted zeros. */
+ * A phase is every third pixel of grad_input. A phase is a convolution of grad_output
+ * with the flipped taps of this phase, at stride 1 and without inserted zeros. */
 typedef struct {
     int64_t first, COUNT;  // elements of grad_input: first, first + stride, ...
     taps_t taps;           // the taps of these elements
-    int64_t dilation, padding, skip;  // of the convolution; its elements to skip
+    int64_t dilation, padding, skip;  // of the convolution; results to skip
 } axis_t;
 
-/* One phase of an axis: sizes I and O of grad_input and grad_output, K taps. The
- * convolution pads both sides equally, which may add elements before the first one. */
+/* Describes one phase of an axis: I pixels of grad_input, O of grad_output, K taps. The
+ * convolution pads both sides equally. This may add results before the first pixel. */
 static axis_t phase_of(int64_t phase, int64_t I, int64_t O, int64_t K, int64_t stride,
                        int64_t padding, int64_t dilation)
 {
@@ -40,7 +40,7 @@ static axis_t phase_of(int64_t phase, int64_t I, int64_t O, int64_t K, int64_t s
         a.taps.tap = k;
     }
     if (a.taps.T > 1) a.dilation = a.taps.STEP * dilation / stride;
-    // the number of elements before grad_output that the first element's window has
+    // before: how many elements before grad_output the first pixel's window reads
     const int64_t halo = (a.taps.T - 1) * a.dilation;
     const int64_t before =
         a.taps.tap * dilation / stride + halo - (a.first + padding) / stride;
@@ -53,8 +53,8 @@ static axis_t phase_of(int64_t phase, int64_t I, int64_t O, int64_t K, int64_t s
     return a;
 }
 
-/* Copies the elements of a phase of grad_input from the sums (N, IC, H, W) of the
- * convolution. If there are no sums, writes 0. */
+/* Copies the results (N, IC, H, W) of a convolution from `sums` to the pixels of one
+ * phase of grad_input. If sums is NULL, writes 0 to these pixels. */
 static void deal_out(const tensor_t *sums, axis_t h, axis_t w, conv2d_params_t p,
                      tensor_t *grad_input)
 {
@@ -73,8 +73,8 @@ static void deal_out(const tensor_t *sums, axis_t h, axis_t w, conv2d_params_t p
     }
 }
 
-/* One phase of grad_input. At stride 1 there is only one phase. If the convolution
- * gives exactly grad_input, it writes directly to grad_input. */
+/* Computes one phase of grad_input. At stride 1, grad_input has only one phase. If the
+ * convolution has the shape of grad_input, it writes directly to grad_input. */
 static status_t backward_phase(ctx_t *ctx, const tensor_t *grad_output,
                                const tensor_t *weight, conv2d_params_t p, axis_t h,
                                axis_t w, tensor_t *grad_input)
@@ -105,7 +105,7 @@ static status_t backward_phase(ctx_t *ctx, const tensor_t *grad_output,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input, one phase after the other */
+/* Computes grad_input, one phase after the other. Leaves the other gradients. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

@@ -1,33 +1,33 @@
 /* 04 pixel gemm
  *
- *   idea    grad_weight is a product whose long side is the pixels of all images
+ *   idea    grad_weight is a matrix product that sums over the pixels of all images
  *   expect  1.3x to 2.4x the speed of 01_unfold_blocks for grad_weight
- *   limit   vectors hold output channels: with few channels, lanes are empty
+ *   limit   lanes hold output channels: with few output channels, lanes are empty
  *   run     make bench T=03_im2col_cpu/conv2d/04
  *
- * Covers grad_weight and grad_bias, of all shapes. Workspace: filters of at most 2^20
- * elements, and NR filters more; the padded input for about PIXELS pixels of output; a
- * copy of a non-contiguous grad_output.
+ * Covers grad_weight and grad_bias, all shapes. Workspace: at most 2^20 sums, and sums
+ * for NR more filters; the padded input for about PIXELS pixels of output; a copy of a
+ * non-contiguous grad_output.
  */
 #include "phases.h"
 
-enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // registers
+enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // MR x NR sums
 enum { PIXELS = 384, SLAB = 1 << 17 };  // terms of a sum; elements of padded input
-enum { SUMS = 1 << 20 };                // elements of the filters of one pass
+enum { SUMS = 1 << 20 };                // sums that one pass over the input adds to
 
 /* The slab of phases.h holds the inputs of some images or some rows of output. At pixel
- * p, element k of a filter multiplies data[offset[k] + place[p]]. After all elements
- * comes a plane of ones: its sum is grad_bias. */
+ * p, element k of a filter multiplies data[offset[k] + place[p]]. After the slab, data
+ * has a plane of ones: the sum of grad_output * 1 is grad_bias. */
 typedef struct {
     phases_t slab;
-    int64_t OC, TERMS, K;       // filters of a group; elements of a filter; with the 1
-    int64_t PASS;               // filters that use the input together
-    int64_t W;                  // of them in one panel: up to NR
-    int64_t *offset, *place;    // (K), (pixels)
+    int64_t OC, TERMS, K;       // filters per group; filter elements; with the ones
+    int64_t PASS;               // filters that one pass over the input computes
+    int64_t W;                  // filters in one panel: up to NR
+    int64_t *offset, *place;    // offset (K), place (pixels)
     real *panel, *sums, *data;  // panel (pixels, W), sums (PASS/W, K, W)
 } conv_t;
 
-/* Allocates scratch memory and tables for the Q pixels of the largest block */
+/* Allocates scratch memory and fills offset, place and the plane of ones. */
 static status_t prepare(ctx_t *ctx, conv_t *c)
 {
     const phases_t *slab = &c->slab;
@@ -44,7 +44,7 @@ static status_t prepare(ctx_t *ctx, conv_t *c)
     c->place = c->offset + c->K;
     // BEGIN SOLUTION
     for (int64_t k = 0; k < c->TERMS; k++) c->offset[k] = phases_element(slab, k);
-    for (int64_t k = c->TERMS; k < c->K; k++) c->offset[k] = ALL;  // only one is used
+    for (int64_t k = c->TERMS; k < c->K; k++) c->offset[k] = ALL;  // only TERMS is used
     for (int64_t q = 0; q < Q; q++) c->place[q] = phases_window(slab, q);
     for (int64_t i = 0; i < ONES; i++) c->data[ALL + i] = 1;
     // END SOLUTION
@@ -52,7 +52,7 @@ static status_t prepare(ctx_t *ctx, conv_t *c)
     return STATUS_OK;
 }
 
-/* sums (MR, VECS*LANES) += the inputs of MR elements of a filter (MR, P) @ panel */
+/* Adds inputs (MR, P) @ panel (P, VECS*LANES) to sums, for MR filter elements k. */
 EXPAND void multiply(int VECS, const conv_t *c, int64_t P, int64_t k, real *sums)
 {
     const int64_t *restrict place = c->place;
@@ -82,7 +82,7 @@ EXPAND void multiply(int VECS, const conv_t *c, int64_t P, int64_t k, real *sums
     // STARTER // keep MR * VECS sums in registers (the reference takes 19 lines)
 }
 
-// not inlined: with the caller's pointers, its own would not fit into registers
+// noinline: if inlined, the pointers of tile and its caller would not fit in registers
 __attribute__((noinline)) static void tile(const conv_t *c, int64_t P, int64_t k,
                                            real *sums)
 {
@@ -95,13 +95,13 @@ __attribute__((noinline)) static void tile(const conv_t *c, int64_t P, int64_t k
     }
 }
 
-/* PASS filters of group g, from `first` on. The pixels are of some images from n on, or
- * of some rows from oh on. Their input is in the slab. grad: contiguous grad_output. */
+/* Adds the pixels of one block to the sums of PASS filters of group g, from `first` on.
+ * The block begins at image n and row oh. The slab has its input. grad: grad_output. */
 static void add_pixels(const conv_t *c, const real *grad, const int64_t *out, int64_t g,
                        int64_t first, int64_t n, int64_t oh)
 {
     const int64_t N = least(c->slab.N, out[0] - n), PLANE = out[2] * out[3];
-    const int64_t P = least(c->slab.OH, out[2] - oh) * out[3];  // of each image
+    const int64_t P = least(c->slab.OH, out[2] - oh) * out[3];  // per image
     // BEGIN SOLUTION
     for (int64_t oc = first; oc < least(c->OC, first + c->PASS); oc += c->W) {
         for (int64_t b = 0; b < N; b++) {
@@ -118,7 +118,7 @@ static void add_pixels(const conv_t *c, const real *grad, const int64_t *out, in
     // STARTER // W filters at a time: panel, then tiles (the reference takes 10 lines)
 }
 
-/* Writes the sums of a pass to grad_weight and grad_bias, which may be NULL */
+/* Copies the sums of PASS filters to grad_weight and grad_bias. Each may be NULL. */
 static void take(const conv_t *c, int64_t g, int64_t first, tensor_t *grad_weight,
                  tensor_t *grad_bias)
 {
@@ -135,7 +135,7 @@ static void take(const conv_t *c, int64_t g, int64_t first, tensor_t *grad_weigh
     }
 }
 
-/* grad_weight (OC, K) = grad_output (OC, pixels) @ column matrix^T (pixels, K) */
+/* For each group: grad_weight (OC, IC*KH*KW) = grad_output (OC, pixels) @ columns^T */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,
@@ -146,7 +146,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     ctx->left = GRAD_INPUT;
     const int64_t IC = grad_weight ? size[1] : 0, OC = size[0] / p.groups;
     conv_t c = {.OC = OC, .TERMS = IC * size[2] * size[3]};
-    // a block: about PIXELS pixels, as rows or as whole images
+    // a block has about PIXELS output pixels: some rows, or whole images
     const int64_t BH = least(out[2], parts(PIXELS, out[3]));
     c.slab = phases_of(p, out, size, IC, 1, BH);
     const int64_t IMAGE = phases_size(&c.slab) + c.slab.ROWS * c.slab.COLS;

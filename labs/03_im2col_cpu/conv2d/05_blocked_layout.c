@@ -1,27 +1,27 @@
 /* 05 blocked layout
  *
- *   idea    output channels in the lanes: (N, C, H, W) becomes (C/LANES, H, W, LANES)
+ *   idea    put channels into lanes: image (C, H, W) becomes (C/LANES, H, W, LANES)
  *   expect  0.7x the speed of 02_implicit_gemm: reordering costs more than it gains
- *   limit   reordering input and output, unless a whole network keeps the layout
+ *   limit   reordering input and output, unless all layers of a network use the layout
  *   run     make bench T=03_im2col_cpu/conv2d/05
  *
- * For all shapes. Reordered for the layout: input, weight, output. Workspace: a padded
- * image of a group, and its filters, rounded up to NR channels.
+ * Covers all shapes. Reorders input, weight and output. Workspace, for one group: a
+ * padded image, and the filters, rounded up to a multiple of NR filters.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { MR = VECTOR_REGISTERS == 32 ? 12 : 6, NV = 2, NR = NV * LANES };  // registers
-enum { KC = 256 };  // terms of a sum in registers, at most
+enum { MR = VECTOR_REGISTERS == 32 ? 12 : 6, NV = 2, NR = NV * LANES };  // MR x NR sums
+enum { KC = 256 };  // a sum stays in a register for at most KC terms
 
 /* A pixel of the padded image stores LANES channels next to each other:
  *
  *     block 0   (h, w): c0 c1 .. c15   (h, w+1): c0 c1 .. c15   ...   block 1   ...
  *
- * So any stride and dilation is only a distance between pixels. */
+ * So each stride or dilation is only a distance between two pixels in memory. */
 typedef struct {
-    int64_t K, OW, STEP;    // STEP: distance of two windows in a row
-    const int64_t *offset;  // (K): element k of a window from its first element
+    int64_t K, OW, STEP;    // STEP: elements between neighbouring windows
+    const int64_t *offset;  // offset[k]: from a window's first element to element k
 } window_t;
 
 static int64_t least(int64_t a, int64_t b)
@@ -29,7 +29,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* sums (MR, NR) += MR windows (MR, K) @ filters (K, NR) */
+/* Adds windows (MR, K) @ filters (K, NR) to sums, for at most KC terms from k0 on. */
 static void tile(const window_t *window, int64_t k0, const real *restrict filters,
                  const real *restrict image, real *restrict sums)
 {
@@ -57,7 +57,7 @@ static void tile(const window_t *window, int64_t k0, const real *restrict filter
     // STARTER // at most KC terms, sums in registers (the reference takes 19 lines)
 }
 
-/* NR channels of a row of output: row (OW, NR), with space for MR more pixels */
+/* Computes one row of NR channels: row (OW, NR), which has space for MR more pixels. */
 static void convolve_row(const window_t *window, const real *filters, const real *start,
                          const real *image, real *row)
 {
@@ -72,7 +72,7 @@ static void convolve_row(const window_t *window, const real *filters, const real
     // STARTER (void)tile;  // start; MR pixels at a time (the reference takes 6 lines)
 }
 
-/* image (IC/LANES, ROWS, COLS, LANES) = rows (IC, IH, IW), with zeros around them */
+/* Copies rows (IC, IH, IW) into the padded image (IC/LANES, padded IH, COLS, LANES). */
 static void block_image(const real *rows, const int64_t *in, int64_t IC, int64_t COLS,
                         int64_t plane, real *image)
 {
@@ -87,7 +87,7 @@ static void block_image(const real *rows, const int64_t *in, int64_t IC, int64_t
     // STARTER // for each row, LANES channels at once (the reference takes 6 lines)
 }
 
-/* output (OC/NR, OH, OW, NR) = bias + windows @ filters, reordered to (OC, OH, OW) */
+/* Computes each row (OW, NR) = bias + windows @ filters, and reorders it to output. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -115,11 +115,11 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     const window_t window = {K, out[3], p.stride_w * LANES, offset};
     memset(image, 0, (size_t)IMAGE * sizeof(real));
     // BEGIN SOLUTION
-    for (int64_t i = 0; i < out[0] * p.groups; i++) {  // one group of one image
+    for (int64_t i = 0; i < out[0] * p.groups; i++) {  // i is one group of one image
         const int64_t g = i / out[0], n = i % out[0];
         block_image(images + (n * p.groups + g) * IC * in[2] * in[3], in, IC, COLS,
                     plane, image + (p.padding_h * COLS + p.padding_w) * LANES);
-        if (n == 0) {  // a new group
+        if (n == 0) {  // a new group: reorder its filters
             for (int64_t oc = 0; oc < OC; oc += NR)
                 vec_transpose_copy(weights + (g * OC + oc) * K, K, filters + oc * K, NR,
                                    least(NR, OC - oc), K);
