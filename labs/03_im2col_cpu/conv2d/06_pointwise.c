@@ -2,11 +2,11 @@
  *
  *   idea    with a 1x1 kernel, the image is already its column matrix
  *   expect  1.5x the speed of 02_implicit_gemm for the layers that it covers
- *   limit   the product; small images are copied, to get long enough rows
+ *   limit   the matrix product; small images are joined by copying to get long rows
  *   run     make bench T=03_im2col_cpu/conv2d/06
  *
- * Covers 1x1 kernels, stride 1, no padding, one group; not grad_bias. Workspace: small
- * images and their results, and matmul's workspace for each call.
+ * Covers 1x1 kernels, stride 1, no padding, one group; not grad_bias. Workspace: copies
+ * of small images and of the results for them, and matmul's workspace for each call.
  */
 #include <string.h>
 #include "operators.h"
@@ -14,29 +14,29 @@
 
 matmul_forward_fn product_forward;
 
-/* A matrix (M, N) with these strides: down a column, and right along a row */
+/* Views `from` as a matrix (M, N): element (i, j) is from[i * down + j * right]. */
 static tensor_t matrix(const real *from, int64_t M, int64_t N, int64_t down,
                        int64_t right)
 {
-    real *data = (real *)(uintptr_t)from;  // the data of a tensor is never const
+    real *data = (real *)(uintptr_t)from;  // tensor_t has no const data: cast it away
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {M, N}, {down, right}};
 }
 
-/* Whether output pixel i depends only on input pixel i */
+/* Returns 1 if there is one group and output pixel i depends only on input pixel i. */
 static int applies(const tensor_t *weight, conv2d_params_t p)
 {
     return weight->size[2] * weight->size[3] * p.groups == 1 &&
            p.stride_h * p.stride_w == 1 && p.padding_h == 0 && p.padding_w == 0;
 }
 
-/* The number of images, of N, that make a long enough row. Each image has P pixels. */
+/* Returns how many of N images with P pixels to join to a row of at most 432 pixels. */
 static int64_t some(int64_t N, int64_t P)
 {
-    const int64_t B = P < 432 ? 432 / P : 1;  // 432: a packed block of the product
+    const int64_t B = P < 432 ? 432 / P : 1;  // 432: about a packed block of matmul
     return B < N ? B : N;
 }
 
-/* Joins images (B, C, P) to a matrix (C, B*P). A single image needs no copy. */
+/* Joins images (B, C, P) to a matrix (C, B*P) in room. A single image needs no copy. */
 static const real *join(const real *images, int64_t B, int64_t C, int64_t P, real *room)
 {
     // BEGIN SOLUTION
@@ -50,7 +50,7 @@ static const real *join(const real *images, int64_t B, int64_t C, int64_t P, rea
     // STARTER return images;
 }
 
-/* results (N, M, P) = filters (M, K) @ images (N, K, P) + bias */
+/* Computes results (N, M, P) = filters (M, K) @ images (N, K, P) + bias; P pixels. */
 static status_t multiply(ctx_t *ctx, tensor_t filters, const tensor_t *images,
                          const tensor_t *bias, const tensor_t *results)
 {
@@ -69,7 +69,7 @@ static status_t multiply(ctx_t *ctx, tensor_t filters, const tensor_t *images,
         tensor_t product = matrix(joined, M, B * P, B * P, 1);
         const status_t status = product_forward(ctx, &filters, &rhs, &product);
         if (status != STATUS_OK) return status;
-        if (B == 1 && !bias) continue;  // the product is in results
+        if (B == 1 && !bias) continue;  // matmul wrote to results
         for (int64_t i = 0; i < M * B; i++, joined += P) {
             const real start = bias ? *at1(bias, i / B) : 0;
             real *row = to + (i % B * M + i / B) * P;
@@ -83,7 +83,7 @@ static status_t multiply(ctx_t *ctx, tensor_t filters, const tensor_t *images,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* sums (M, K) = the sum of lhs[n] (M, P) @ rhs[n]^T (P, K) over all images n */
+/* Writes to sums (M, K) the sum of lhs[n] (M, P) @ rhs[n]^T (P, K) over images n. */
 static status_t add_up(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs, real *sums)
 {
     const int64_t N = lhs->size[0], M = lhs->size[1], K = rhs->size[1];
@@ -102,7 +102,7 @@ static status_t add_up(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs, rea
         tensor_t product = matrix(n ? part : sums, M, K, K, 1);
         const status_t status = product_forward(ctx, &a, &b, &product);
         if (status != STATUS_OK) return status;
-        if (n == 0) continue;  // the product is in sums
+        if (n == 0) continue;  // matmul wrote to sums
         for (int64_t i = 0; i < M * K; i++) sums[i] += part[i];
     }
     return STATUS_OK;
@@ -112,7 +112,7 @@ static status_t add_up(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs, rea
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* output (OC, pixels) = weight (OC, IC) @ input (IC, pixels) + bias */
+/* For each image: output (OC, pixels) = weight (OC, IC) @ input (IC, pixels) + bias */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -124,8 +124,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     return multiply(ctx, filters, input, bias, output);
 }
 
-/* grad_input (IC, pixels) = weight^T (IC, OC) @ grad_output (OC, pixels)
- * grad_weight (OC, IC) = grad_output (OC, pixels) @ image^T (pixels, IC), added up */
+/* grad_input (IC, pixels) = weight^T (IC, OC) @ grad_output (OC, pixels), per image
+ * grad_weight (OC, IC) = sum over images of grad_output (OC, pixels) @ input^T */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,
@@ -143,7 +143,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (!grad_weight || status != STATUS_OK) return status;
     if (size[0] >= size[1])
         return add_up(ctx, grad_output, input, real_data(grad_weight));
-    // the product packs its right operand: choose the one with fewer channels
+    // matmul packs its right operand: pass the tensor with fewer channels there
     real *sums = ctx_scratch(ctx, (size_t)(size[0] * size[1]) * sizeof(real));
     status = sums ? add_up(ctx, input, grad_output, sums) : STATUS_NO_MEMORY;
     if (status == STATUS_OK)

@@ -1,25 +1,25 @@
 /* 07 few channels
  *
- *   idea    with few channels a sum has few terms: it never leaves its register
- *   expect  1.5x the speed of 02_implicit_gemm for the layers that it covers
+ *   idea    with few channels a sum has few terms, so it stays in one register
+ *   expect  1.5x the speed of 02_implicit_gemm for the layers that this rung covers
  *   limit   writing output to memory takes longer than computing it
  *   run     make bench T=03_im2col_cpu/conv2d/07
  *
- * Covers at most 4 channels in a group, and filters of at most KC elements. Workspace:
- * the filters of a group, and BH + KH rows of its input.
+ * Covers groups of at most 4 input channels, with filters of at most KC elements.
+ * Workspace: the filters of a group, and the input of this group for BH output rows.
  */
 #include "phases.h"
 
-enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS };  // registers
-enum { CHANNELS = 4, KC = 256, BH = 16 };      // BH rows of output at a time
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS };  // MR x NV vectors of sums
+enum { CHANNELS = 4, KC = 256, BH = 16 };      // BH: rows of output at a time
 
-/* A row of MR channels: output (MR, OW) = start + filters (MR, K) @ windows (K, OW). */
+/* Describes a row: output (MR, OW) = start + filters (MR, K) @ windows (K, OW) */
 typedef struct {
     int64_t OW, PLANE, K;
-    const int64_t *offset;  // (K): elements of a window in the slab of phases.h
+    const int64_t *offset;  // offset[k]: element k of the first window in the slab
 } row_t;
 
-/* VECS vectors of a row of `rows` channels. The last vector may be stored in part. */
+/* Computes VECS vectors of a row, for `rows` channels. Stores at most `left` pixels. */
 EXPAND void tile(int VECS, const row_t *row, int64_t left, int64_t rows,
                  const real *restrict filters, const real *start,
                  const real *restrict slab, real *restrict output)
@@ -51,7 +51,7 @@ EXPAND void tile(int VECS, const row_t *row, int64_t left, int64_t rows,
     // STARTER // start, add K terms, store (the reference takes 20 lines)
 }
 
-/* A row of `rows` channels, NV vectors at a time. At its end it uses fewer vectors. */
+/* Computes a row of `rows` channels, NV vectors at a time and fewer at its end. */
 static void convolve_row(const row_t *row, int64_t rows, const real *filters,
                          const real *start, const real *slab, real *output)
 {
@@ -87,7 +87,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     for (int64_t g = 0; g < p.groups; g++) {
         for (int64_t oc = 0; oc < OC; oc++)
             start[oc] = bias ? *at1(bias, g * OC + oc) : 0;
-        for (int64_t oc = 0; oc < OC; oc += MR) {  // panels (K, MR)
+        for (int64_t oc = 0; oc < OC; oc += MR) {  // to panels (K, MR)
             vec_transpose_copy(weights + (g * OC + oc) * K, K, filters + oc * K, MR,
                                least(MR, OC - oc), K);
         }

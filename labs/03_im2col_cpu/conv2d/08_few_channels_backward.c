@@ -1,26 +1,26 @@
 /* 08 few channels backward
  *
- *   idea    few channels have few columns: fold them while they are in registers
- *   expect  3x the speed of 03_stride_phases for the layers that it covers
- *   limit   sums are short: each block of sums is added to a small padded image
+ *   idea    compute a small block of the columns, and fold it before the next block
+ *   expect  3x the speed of 03_stride_phases for the layers that this rung covers
+ *   limit   each sum has only OC terms before it is added to a padded image
  *   run     make bench T=03_im2col_cpu/conv2d/08
  *
- * Covers grad_input with at most 4 channels in a group. Workspace: the filters, NR
- * pixels of output and the padded image of a group; copies of strided tensors.
+ * Covers grad_input, if groups have at most 4 input channels. Workspace, for one group:
+ * filters, NR pixels of grad_output, a padded image; copies of non-contiguous tensors.
  */
 #include "phases.h"
 
-enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };  // registers
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };  // MR x NR sums
 enum { FEW = 4 };
 
-/* For one group. In each phase of a channel, the padded image is ROWS x COLS. */
+/* Describes the padded image of one group. Each phase of a channel is ROWS x COLS. */
 typedef struct {
     int64_t OC, K, P, OW, ROWS, COLS;
-    int64_t *offset;  // (K): where column 0 of the column matrix is added
+    int64_t *offset;  // offset[k]: where row k of column 0 is added to image
     real *image;      // (IC, phases, ROWS, COLS)
 } fold_t;
 
-/* block (MR, NR) = filters^T (MR, OC) @ panel (OC, NR) */
+/* Computes block (MR, NR) = filters^T (MR, OC) @ panel (OC, NR). */
 static void tile(int64_t OC, const real *restrict filters, const real *restrict panel,
                  real *restrict block)
 {
@@ -40,7 +40,7 @@ static void tile(int64_t OC, const real *restrict filters, const real *restrict 
     // STARTER // keep sums in registers, then store (the reference takes 11 lines)
 }
 
-/* image += block, for n pixels of a row of output, in rows k to k + MR of columns */
+/* Adds n columns of block to image. Row i of block is row k + i of all columns. */
 static void fold(const fold_t *f, int64_t k, const real *block, int64_t n, real *image)
 {
     // BEGIN SOLUTION
@@ -52,7 +52,7 @@ static void fold(const fold_t *f, int64_t k, const real *block, int64_t n, real 
     // STARTER // add each row to its offset (the reference takes 4 lines)
 }
 
-/* One image and group. Phase by phase, the padded image is a sum of folded columns. */
+/* Computes the columns of one image and group, and folds them into the padded image. */
 static void fold_all(const fold_t *f, const real *filters, const real *grad,
                      real *panel)
 {
@@ -80,7 +80,7 @@ static void fold_all(const fold_t *f, const real *filters, const real *grad,
     // STARTER // NR pixels at a time: panel, tiles, fold (the reference takes 18 lines)
 }
 
-/* Row h of the padded image to a row of grad_input. Puts its phases back in order. */
+/* Copies a row of the padded image, stored as SW phases, to a row of grad_input. */
 static void unpad(const fold_t *f, int64_t SW, int64_t padding, const real *phases,
                   int64_t IW, real *row)
 {
@@ -95,7 +95,7 @@ static void unpad(const fold_t *f, int64_t SW, int64_t padding, const real *phas
     // STARTER // phase by phase, without the padding (the reference takes 6 lines)
 }
 
-/* columns (K, P) = weight^T (K, OC) @ grad_output (OC, P), folded to grad_input */
+/* grad_input = fold(weight^T (IC*KH*KW, OC) @ grad_output (OC, OH*OW)), per group */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,
@@ -124,10 +124,10 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
         const int64_t phase = (k / (KH * KW) * SH + h % SH) * SW + w % SW;
         f.offset[k] = (phase * f.ROWS + h / SH) * f.COLS + w / SW;
     }
-    for (int64_t i = 0; i < out[0] * p.groups; i++) {  // one group of one image
+    for (int64_t i = 0; i < out[0] * p.groups; i++) {  // i is one group of one image
         const int64_t n = i % out[0], g = i / out[0];
         const real *filter = weights + g * f.OC * f.K;
-        if (n == 0) {  // a new group
+        if (n == 0) {  // a new group: reorder its filters
             for (int64_t k = 0; k < f.K; k++) {
                 real *to = filters + k / MR * MR * f.OC + k % MR;
                 for (int64_t oc = 0; oc < f.OC; oc++)

@@ -2,22 +2,22 @@
  *
  *   idea    F(2x2,3x3): 4 x 4 inputs give 2 x 2 outputs with 16 products, not 36
  *   expect  1.3x to 1.8x the speed of 02_implicit_gemm; 2.25x fewer multiplications
- *   limit   the transforms: 16 numbers for 4 inputs and for 4 outputs
+ *   limit   the transforms: a tile has 16 numbers for 4 new inputs and 4 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/09
  *
- * Lavin and Gray, arXiv 1509.09308. Covers 3x3, stride 1, dilation 1, one group.
- * Workspace: 16 numbers per input channel of some TILES tiles, and of NR filters. An
- * infinity or NaN in the input reaches all outputs of its tile. In PyTorch it reaches
- * only windows that contain it, as in lab 05 with CONVLAB_DIRECT.
+ * The algorithm of Lavin and Gray, arXiv 1509.09308. Covers 3x3 kernels, stride 1,
+ * dilation 1, one group. Workspace: 16 numbers per channel of about TILES tiles and of
+ * NR filters. An infinity or NaN in the input reaches all outputs of its tile. In
+ * PyTorch, and in lab 05 with CONVLAB_DIRECT, only windows that contain it change.
  */
 #include "tiles.h"
 
 enum { TILE = 2, KERNEL = 3, AREA = 9, POINTS = 4, PLANES = 16, TILES = 128 };
-enum { INPUT, FILTER, OUTPUT };  // the tensor to transform
+enum { INPUT, FILTER, OUTPUT };  // which tensor to transform
 
-/* One axis of a transform, by the formulas of the README. x is INPUT (4), FILTER (3) or
- * OUTPUT (4). INPUT gives the left factors of m0 to m3, FILTER the right ones. OUTPUT
- * turns m0 to m3 into the results y0 and y1. Result r goes to y[r][i]. */
+/* Transforms x along one axis, by the formulas of lab 03's README. If side is INPUT, 4
+ * inputs give the left factors of m0 to m3. FILTER: 3 taps give the right factors.
+ * OUTPUT: m0 to m3 give y0 and y1. Each result r goes to y[r][i]. */
 EXPAND void points(int side, const vec *x, vec y[][POINTS], int i)
 {
     // BEGIN SOLUTION
@@ -35,7 +35,7 @@ EXPAND void points(int side, const vec *x, vec y[][POINTS], int i)
     // STARTER // x has 4, 3 or 4 numbers, y 4, 4 or 2 (the reference takes 10 lines)
 }
 
-/* Transforms (C, C) to (R, R). Each element is a vector of LANES channels. */
+/* Transforms both axes of a tile: from (C, C) to (R, R), for LANES channels at once. */
 EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {
@@ -60,7 +60,7 @@ EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row
     // STARTER // (the reference takes 13 lines)
 }
 
-/* Writes V[plane][tile][k] for all tiles of row r */
+/* Transforms the inputs of all tiles in tile row r to V[plane][tile][input channel]. */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
     tiles_read(t, input, r);
@@ -71,7 +71,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     }
 }
 
-/* Writes U[plane][k][c] for at most NR filters, C of them (IC, AREA) */
+/* Transforms C <= NR filters (IC, AREA) to U[plane][input channel][filter]. */
 APART void weight_panel(const tiles_t *t, const real *weight, int64_t C, int64_t PU)
 {
     const int64_t IC = t->in[1];
@@ -83,7 +83,7 @@ APART void weight_panel(const tiles_t *t, const real *weight, int64_t C, int64_t
     }
 }
 
-/* M[plane] (T, C) = V[plane] (T, IC) @ U[plane] (IC, C) */
+/* For each plane and T tiles: M[plane] (T, C) = V[plane] (T, IC) @ U[plane] (IC, C) */
 APART void multiply(const tiles_t *t, int64_t T, int64_t C, int64_t PU)
 {
     // BEGIN SOLUTION
@@ -96,8 +96,8 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t C, int64_t PU)
     // STARTER // plane by plane, by panel_product (the reference takes 5 lines)
 }
 
-/* C channels of row r of tiles of output, from the tiles in M. Add bias to plane
- * POINTS + 1, row 1 and column 1, because m1 counts once in y0 and once in y1. */
+/* Transforms M to C channels of tile row r of output. Adds the bias to plane POINTS + 1
+ * (row 1, column 1) of M, because y0 and y1 each contain m1 with the factor 1. */
 APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, int64_t r,
                       real *output)
 {
@@ -112,7 +112,7 @@ APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, in
     tiles_write(t, 0, C, r, output);
 }
 
-/* Slab by slab of rows of tiles; for each slab, NR filters at a time */
+/* Computes output in slabs of tile rows, and in each slab NR filters at a time. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -121,7 +121,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     if (tensor_numel(output) == 0) return STATUS_OK;
     tiles_t t = {input->size, output->size, p.padding_h, p.padding_w, .KERNEL = KERNEL};
     t.STEP = t.TILE = TILE, t.READ = t.POINTS = POINTS;
-    t.KC = parts(IC, LANES) * LANES;  // one chunk
+    t.KC = parts(IC, LANES) * LANES;  // all channels are one chunk
     tiles_measure(&t);
     const real *x = tensor_contiguous(ctx, input), *w = tensor_contiguous(ctx, weight);
     const status_t status = tiles_share(ctx, &t, TILES, PLANES * PU);

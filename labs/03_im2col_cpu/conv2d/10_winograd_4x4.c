@@ -2,23 +2,23 @@
  *
  *   idea    F(4x4,3x3): 6 x 6 inputs give 4 x 4 outputs, with 4x fewer multiplications
  *   expect  2x the speed of 02_implicit_gemm for 3x3 at stride 1; one digit is lost
- *   limit   the transforms, and filters that become 4x as large
+ *   limit   the transforms, and transformed filters, which are 4x as large
  *   run     make bench T=03_im2col_cpu/conv2d/10
  *
- * Covers 3x3 and 5x5 (F(2x2,5x5) has the same 6 x 6 points) at stride 1, dilation 1,
- * one group. An infinity or NaN reaches all outputs of its tile; in PyTorch and with
- * CONVLAB_DIRECT (lab 05), only windows that contain it. Workspace: 36 numbers for each
- * channel of about 64 tiles, of input and output, and for at most KEPT filters.
+ * Covers 3x3 and 5x5 kernels (F(2x2,5x5) has the same 6 x 6 points), stride 1, dilation
+ * 1, one group. An infinity or NaN reaches all outputs of its tile. In PyTorch, and in
+ * lab 05 with CONVLAB_DIRECT, only windows that contain it change. Workspace: 36 values
+ * per input and output channel of about 64 tiles; at most KEPT numbers for filters.
  */
 #include "tiles.h"
 
 enum { POINTS = 6, PLANES = 36, SMALL = 3, LARGE = 5 };   // kernels: 3x3, 5x5
-enum { KC = 32, TILES = 28, MANY = 64, KEPT = 1 << 20 };  // channels, tiles, numbers
-enum { PU = KC * NR + LANES };   // distance of the planes of U, no power of two
-enum { INPUT, FILTER, OUTPUT };  // the tensor to transform
+enum { KC = 32, TILES = 28, MANY = 64, KEPT = 1 << 20 };  // KC channels, KEPT numbers
+enum { PU = KC * NR + LANES };   // numbers per plane of U, not a power of two
+enum { INPUT, FILTER, OUTPUT };  // which tensor to transform
 
-/* y = BT x along one axis, by the README's matrices for six points. Points 1 and -1
- * use the same sums of even and of odd terms. So do 2 and -2. Result r is y[r][i]. */
+/* Computes y = BT x along one axis, with the matrix BT of lab 03's README. Points 1 and
+ * -1 share their even and odd sums, and so do points 2 and -2. Result r is y[r][i]. */
 EXPAND void input_points(const vec *x, vec y[][POINTS], int i)
 {
     // BEGIN SOLUTION
@@ -31,7 +31,7 @@ EXPAND void input_points(const vec *x, vec y[][POINTS], int i)
     // STARTER // your code (the reference takes 5 lines)
 }
 
-/* y = G x, where x has C taps: 3 or 5, a constant in each call */
+/* Computes y = G x along one axis, for C taps x. C is 3 or 5, constant in each call. */
 EXPAND void filter_points(int C, const vec *x, vec y[][POINTS], int i)
 {
     // BEGIN SOLUTION
@@ -47,7 +47,7 @@ EXPAND void filter_points(int C, const vec *x, vec y[][POINTS], int i)
     // STARTER // your code (the reference takes 8 lines)
 }
 
-/* y = AT x with R results: 4 or 2, a constant in each call */
+/* Computes R results y = AT x along one axis. R is 4 or 2, a constant in each call. */
 EXPAND void output_points(int R, const vec *x, vec y[][POINTS], int i)
 {
     // BEGIN SOLUTION
@@ -60,7 +60,7 @@ EXPAND void output_points(int R, const vec *x, vec y[][POINTS], int i)
     // STARTER // your code (the reference takes 5 lines)
 }
 
-/* One axis of a transform: R results of C numbers */
+/* Transforms C numbers x to R results along one axis, for the tensor named by side. */
 EXPAND void points(int side, int R, int C, const vec *x, vec y[][POINTS], int i)
 {
     if (side == INPUT) input_points(x, y, i);
@@ -68,7 +68,7 @@ EXPAND void points(int side, int R, int C, const vec *x, vec y[][POINTS], int i)
     if (side == OUTPUT) output_points(R, x, y, i);
 }
 
-/* Transforms (C, C) to (R, R). Each element is a vector of LANES channels. */
+/* Transforms both axes of a tile: from (C, C) to (R, R), for LANES channels at once. */
 EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {
@@ -93,7 +93,7 @@ EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row
     // STARTER // (the reference takes 13 lines)
 }
 
-/* Writes V[chunk][plane][tile][k] for all tiles of row r */
+/* Transforms the inputs of all tiles in row r to V[chunk][plane][tile][channel]. */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
     tiles_read(t, input, r);
@@ -107,7 +107,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     }
 }
 
-/* Writes U[plane][k][c] for K channels of C filters (C, IC, AREA) */
+/* Transforms K channels of C filters (C, IC, AREA) to U[plane][channel][filter]. */
 EXPAND void weight_chunk(int KERNEL, const tiles_t *t, const real *weight, int64_t C,
                          int64_t K, real *U)
 {
@@ -120,8 +120,8 @@ EXPAND void weight_chunk(int KERNEL, const tiles_t *t, const real *weight, int64
     }
 }
 
-/* M[plane] (T, C) = V[chunk][plane] (T, K) @ U[plane] (K, C), for K channels from k on.
- * From the second chunk on, adds to M[plane]. */
+/* For each plane: M[plane] (T, C) = V[chunk][plane] (T, K) @ U[plane] (K, C). The chunk
+ * is K input channels from k on. If k > 0, adds the products to M[plane]. */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     const real *U)
 {
@@ -135,8 +135,8 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C
     // STARTER // V has PLANES planes for each chunk (the reference takes 5 lines)
 }
 
-/* C channels of row r of tiles of output, from the tiles in M. Add bias to plane
- * POINTS + 1, row 1 and column 1, because it counts once in each output. */
+/* Transforms M to C channels of tile row r of output. Adds the bias to plane POINTS + 1
+ * (row 1, column 1) of M, because each output contains this plane with the factor 1. */
 APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, int64_t r,
                       real *output)
 {
@@ -154,8 +154,8 @@ APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, in
     }
 }
 
-/* output = bias + each tile of 4 x 4 or 2 x 2 from its 6 x 6 inputs and all filters. If
- * U is too large to keep, it is computed again for each slab of tiles. */
+/* Computes tiles of 4 x 4 or 2 x 2 outputs from tiles of 6 x 6 inputs and all filters.
+ * If U has more than KEPT numbers, computes U again for each slab of tiles. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {

@@ -2,23 +2,23 @@
  *
  *   idea    add up transformed tiles for grad_weight, then transform back only once
  *   expect  2x the speed of 04_pixel_gemm for 3x3 or 5x5 at stride 1
- *   limit   36 sums for each weight, loaded and stored for each slab of tiles
+ *   limit   36 sums for each filter, loaded and stored for each slab of tiles
  *   run     make bench T=03_im2col_cpu/conv2d/12
  *
  * Covers grad_weight for 3x3 and 5x5, stride 1, dilation 1, one group. Workspace: 36
- * numbers for each channel of a slab of tiles, and the smaller of 36 * IC * OC and a
- * slab of all tiles. An infinity or NaN reaches all weights of its input and output
- * channel. In PyTorch, and in lab 05 with CONVLAB_DIRECT, it reaches only the weights
- * that it is multiplied for.
+ * numbers for each channel of a slab of tiles, and 36 * IC * OC sums. If a slab of all
+ * tiles is smaller than these sums, it replaces the sums. An infinity or NaN reaches
+ * all weights of its channel. In PyTorch, and in lab 05 with CONVLAB_DIRECT, it reaches
+ * only the weights whose sums contain it.
  */
 #include "tiles.h"
 #include "transforms.h"
 
 enum { POINTS = 6, PLANES = 36, SMALL = 3, LARGE = 5 };  // kernels: 3x3, 5x5
-enum { KC = 32, TILES = 64 };                            // channels; tiles, about
-enum { PU = KC * NR + LANES };  // distance of the planes of U, no power of two
+enum { KC = 32, TILES = 64 };                            // KC channels, TILES tiles
+enum { PU = KC * NR + LANES };  // numbers per plane of U, not a power of two
 
-/* Writes V[chunk][plane][tile][k] for all tiles of row r */
+/* Transforms the inputs of all tiles in row r to V[chunk][plane][tile][channel]. */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
     tiles_read(t, input, r);
@@ -32,7 +32,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     }
 }
 
-/* Writes M[plane][tile][c] for row r of tiles of grad_output, C channels */
+/* Transforms C channels of tile row r of grad_output to M[plane][tile][channel]. */
 APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, real *M)
 {
     tiles_take(t, grad, C, r);
@@ -48,8 +48,8 @@ APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, re
     }
 }
 
-/* U[plane] (K, C) = V[chunk][plane]^T (K, T) @ M[plane] (T, C), or += if `add`, for
- * channels from k on */
+/* For each plane and T tiles: U[plane] (K, C) = V[chunk][plane]^T (K, T) @ M[plane] (T,
+ * C), or += if `add`. The chunk is K input channels from k on. */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     int add, real *U)
 {
@@ -64,7 +64,7 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C
     // STARTER // (the reference takes 5 lines)
 }
 
-/* grad_weight (C, .., AREA) of K input channels, from U[plane] (K, C) */
+/* Transforms U[plane] (K, C) to grad_weight of C filters, K input channels, at `to`. */
 APART void weight_chunk(const tiles_t *t, const real *U, int64_t C, int64_t K, real *to)
 {
     const int64_t AREA = t->KERNEL * t->KERNEL;
@@ -83,7 +83,7 @@ APART void weight_chunk(const tiles_t *t, const real *U, int64_t C, int64_t K, r
     vec_transpose_copy(t->filters, NR, to, t->in[1] * AREA, K * AREA, C);
 }
 
-/* Works slab by slab, and keeps all of U; or all rows of tiles form one slab. */
+/* Adds up tiles in U, slab by slab. If U were too large, all tiles form one slab. */
 static status_t correlate(ctx_t *ctx, const tensor_t *input, const tensor_t *grad,
                           conv2d_params_t p, int64_t KERNEL, real *weight)
 {

@@ -1,13 +1,13 @@
 /* 13 winograd 5x5
  *
- *   idea    F(2x2,5x5): the same 6 x 6 points, 2.8x fewer multiplications
+ *   idea    F(2x2,5x5) has the points of F(4x4,3x3), 2.8x fewer multiplications
  *   expect  1.5x the speed of 02_implicit_gemm for 5x5 at stride 1
  *   limit   the transforms: a tile of 36 numbers gives only 4 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/13
  *
- * Covers 5x5, stride 1, dilation 1, padding below 5, one group. 3x3 and 5x5 use equal
- * points, so 10_winograd_4x4 has the matrices and all code. As there, an infinity or
- * NaN reaches its whole tile. Workspace: a copy of weight, and that of 10_winograd_4x4.
+ * Covers 5x5, stride 1, dilation 1, padding below 5, one group. 10_winograd_4x4 makes
+ * the tiles, because 3x3 and 5x5 use the same points. An infinity or NaN reaches its
+ * whole tile. Workspace: a copy of weight, and the workspace of 10_winograd_4x4.
  */
 #include "turned.h"
 
@@ -38,7 +38,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input: the same from grad_output and flipped filters, channels exchanged */
+/* Computes 2 x 2 tiles of grad_input from 6 x 6 of grad_output and flipped filters. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,
