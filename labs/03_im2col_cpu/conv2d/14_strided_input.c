@@ -2,7 +2,7 @@
  *
  *   idea    grad_input pixel by pixel, with channels in the lanes: nothing is packed
  *   expect  1.2x to 1.5x the speed of 03_stride_phases with a stride
- *   limit   all multiply-adds of the definition, and reordering both layouts
+ *   limit   as many multiply-adds as the definition; reordering both gradients
  *   run     make bench T=03_im2col_cpu/conv2d/14
  *
  * Covers grad_input with a stride or dilation, one group with at least LANES input
@@ -12,27 +12,27 @@
 #include "sizes.h"
 #include "turned.h"
 
-enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // pixels, channels
+enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // MR x NR sums
 enum { PIXELS = 192, TAPS = 64 };
 
-/* One axis. Tap k connects element i of grad_input and element o of grad_output if
- * i + padding = o * stride + k * dilation. Pixel r of a phase is r * stride + phase. So
- * o - r depends only on the phase and the tap. */
+/* Describes one axis. Tap k connects pixel i of grad_input to pixel o of grad_output if
+ * i + padding = o * stride + k * dilation. Pixel r of a phase is r * stride + phase.
+ * So o - r depends only on the phase and the tap. */
 typedef struct {
     int64_t K, stride, padding, dilation;
     int64_t COUNT;         // pixels of a phase, at most
-    int64_t BEFORE, SIZE;  // of the padded copy: zeros in front; all elements
+    int64_t BEFORE, SIZE;  // padded grad_output: zeros in front; all pixels
 } axis_t;
 
 typedef struct {
     axis_t h, w;
-    int64_t OC, CP;  // channels of grad_output; distance of pixels
-    real *image;     // grad_output, padded (N, SIZE of h, SIZE of w, CP)
-    real *filters;   // (panels of NR input channels, KH*KW, OC, NR)
-    real *strip;     // of grad_input (rows, stride of h, COUNT of w, stride of w, NR)
+    int64_t OC, CP;  // channels of grad_output; numbers per padded pixel
+    real *image;     // padded grad_output (N, h.SIZE, w.SIZE, CP)
+    real *filters;   // weight (panels of NR input channels, KH*KW, OC, NR)
+    real *strip;     // rows of grad_input (rows, h.stride, w.COUNT, w.stride, NR)
 } conv_t;
 
-/* Whether tap k exists for a phase. If so, *away = o - r. */
+/* Returns 1 if the pixels of a phase use tap k. Then *away is o - r (see axis_t). */
 static int leads(const axis_t *a, int64_t phase, int64_t k, int64_t *away)
 {
     // BEGIN SOLUTION
@@ -44,12 +44,12 @@ static int leads(const axis_t *a, int64_t phase, int64_t k, int64_t *away)
     // STARTER return 0;  // (the reference takes 3 lines)
 }
 
-/* The padded copy contains all O elements, and all elements that a tap reads. */
+/* Sizes one axis: padded grad_output has all O pixels, and all that the taps read. */
 static axis_t axis_of(int64_t I, int64_t O, int64_t K, int64_t stride, int64_t padding,
                       int64_t dilation)
 {
     axis_t a = {K, stride, padding, dilation, .COUNT = parts(I, stride)};
-    int64_t low = 0, high = O - a.COUNT, away = 0;  // of o - r
+    int64_t low = 0, high = O - a.COUNT, away = 0;  // bounds of o - r
     // BEGIN SOLUTION
     for (int64_t k = 0; k < K; k++) {
         for (int64_t phase = 0; phase < stride; phase++) {
@@ -66,8 +66,8 @@ static axis_t axis_of(int64_t I, int64_t O, int64_t K, int64_t stride, int64_t p
     return a;
 }
 
-/* MR pixels of NR channels: to[m] = sum over T taps and OC channels of number
- * x[m][reach[t] + oc] times row oc of panel[t], which is (OC, NR) */
+/* Computes MR pixels of up to NR channels: to[m] is the sum over T taps t and over OC
+ * channels oc of x[m][reach[t] + oc] * row oc of panel[t]. Each panel is (OC, NR). */
 EXPAND void multiply(int VECS, int64_t T, const int64_t *reach,
                      const real *const *panel, int64_t OC, const real *const x[MR],
                      real *const to[MR])
@@ -91,7 +91,7 @@ EXPAND void multiply(int VECS, int64_t T, const int64_t *reach,
     // STARTER // keep sums in registers, then store (the reference takes 14 lines)
 }
 
-/* Writes phase (i, j) of C channels to the strip: rows r0 to r1, over all images */
+/* Computes phase (i, j) of C channels in strip: rows r0 to r1 - 1 over all images. */
 static void phase(const conv_t *c, int64_t i, int64_t j, int64_t r0, int64_t r1,
                   int64_t C, const real *filters)
 {
@@ -129,7 +129,7 @@ static void phase(const conv_t *c, int64_t i, int64_t j, int64_t r0, int64_t r1,
     }
 }
 
-/* Writes some rows of all phases, NR channels, to the strip, then to grad_input */
+/* Computes rows of all phases, NR channels, in strip. Then copies to grad_input. */
 static status_t spread(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *weight,
                        conv2d_params_t p, const tensor_t *grad_input)
 {
@@ -169,7 +169,7 @@ static status_t spread(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *
             }
             for (int64_t h = r0 * S; h < r1 * S; h++) {
                 const int64_t n = h / (c.h.COUNT * S), ih = h % (c.h.COUNT * S);
-                if (ih >= IH) continue;  // the last row of a shorter phase
+                if (ih >= IH) continue;  // past the end of a shorter phase
                 vec_transpose_copy(c.strip + (h - r0 * S) * WIDE, NR,
                                    at4(grad_input, n, ic, ih, 0), IH * IW, IW, C);
             }

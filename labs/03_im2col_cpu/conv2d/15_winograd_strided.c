@@ -1,27 +1,27 @@
 /* 15 winograd strided
  *
- *   idea    at stride 2, even inputs have two of three taps: 5 + 4 products, not 12
+ *   idea    at stride 2, even inputs meet two of three taps: 5 + 4 products, not 12
  *   expect  1.1x to 1.4x the speed of 02_implicit_gemm and 14_strided_input
  *   limit   the transforms: 81 numbers for 16 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/15
  *
- * The two taps and their even inputs use F(4,2): 5 products for 4 outputs. Odd inputs
- * use the third tap: 4 products. Covers 3x3, stride 2, dilation 1, one group;
- * grad_input with padding 1. An infinity or NaN reaches its tile, as in
- * 10_winograd_4x4. Workspace: 81 numbers for each channel of TILES tiles, of input and
- * output, 36 for at most KEPT filters; for grad_input, a copy of weight.
+ * Even inputs meet taps 0 and 2: F(4,2) needs 5 products for 4 outputs. Odd inputs meet
+ * tap 1: 4 products. Covers 3x3, stride 2, dilation 1, one group; grad_input only with
+ * padding 1. An infinity or NaN reaches all outputs of its tile. Workspace: 81 numbers
+ * per input and output channel of about TILES tiles; at most KEPT numbers for filters;
+ * for grad_input, a copy of weight.
  */
 #include "tiles.h"
 #include "transforms.h"
 #include "turned.h"
 
 enum { KERNEL = 3, AREA = 9, STRIDE = 2, TILE = 4, WIDE = 8 };  // WIDE: of grad_input
-enum { POINTS = 9, PLANES = 81, EVEN = 5 };    // 5 of the 9 points: even inputs
+enum { POINTS = 9, PLANES = 81, EVEN = 5 };    // points 0 to 4 use even inputs
 enum { SIDE = 6, FILTERS = 36 };               // odd inputs use one point of a filter
-enum { KC = 32, TILES = 32, KEPT = 1 << 20 };  // channels, tiles, numbers
-enum { PU = KC * NR + LANES };  // distance of the planes of U, no power of two
+enum { KC = 32, TILES = 32, KEPT = 1 << 20 };  // KC channels, KEPT numbers
+enum { PU = KC * NR + LANES };  // numbers per plane of U, not a power of two
 
-/* Writes V[chunk][plane][tile][k] for all tiles of row r */
+/* Transforms the inputs of all tiles in row r to V[chunk][plane][tile][channel]. */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
     tiles_read(t, input, r);
@@ -39,7 +39,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     }
 }
 
-/* Writes U[plane][k][c] for K channels of C filters (C, IC, AREA) */
+/* Transforms K channels of C filters (C, IC, AREA) to U[plane][channel][filter]. */
 APART void weight_chunk(const tiles_t *t, const real *weight, int64_t C, int64_t K,
                         real *U)
 {
@@ -51,8 +51,8 @@ APART void weight_chunk(const tiles_t *t, const real *weight, int64_t C, int64_t
     }
 }
 
-/* M[plane] (T, C) = V[chunk][plane] (T, K) @ U (K, C), for K channels from k on. From
- * the second chunk on, adds to M[plane]. */
+/* For each plane: M[plane] (T, C) = V[chunk][plane] (T, K) @ a plane of U (K, C). The
+ * chunk is K input channels from k on. If k > 0, adds the products to M[plane]. */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     const real *U)
 {
@@ -70,8 +70,8 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C
     // STARTER // use the last point of an axis (the reference takes 8 lines)
 }
 
-/* C channels of row r of tiles of output, from the tiles in M. Add bias to plane
- * POINTS + 1, row 1 and column 1, because it counts once in each output. */
+/* Transforms M to C channels of tile row r of output. Adds the bias to plane POINTS + 1
+ * (row 1, column 1) of M, because each output contains this plane with the factor 1. */
 APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, int64_t r,
                       real *output)
 {
@@ -91,8 +91,8 @@ APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, in
     }
 }
 
-/* output = bias + each tile of output from its inputs and all filters (OC, IC, 3, 3),
- * as in 10_winograd_4x4. The caller sets padding, TILE, STEP and READ of t. */
+/* Computes output tile by tile from input, weight (OC, IC, 3, 3) and bias. The caller
+ * sets the fields padding_h, padding_w, TILE, STEP and READ of t. */
 static status_t convolve(ctx_t *ctx, tiles_t t, const tensor_t *input,
                          const tensor_t *weight, const tensor_t *bias, tensor_t *output)
 {
@@ -134,7 +134,7 @@ static status_t convolve(ctx_t *ctx, tiles_t t, const tensor_t *input,
     return STATUS_OK;
 }
 
-/* Tiles of 4 x 4 outputs from 9 x 9 inputs */
+/* Computes tiles of 4 x 4 outputs from tiles of 9 x 9 inputs. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -149,8 +149,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     return convolve(ctx, t, input, weight, bias, output);
 }
 
-/* grad_input in tiles of 8 x 8, from 5 x 5 of grad_output and flipped filters. Pixel 2i
- * uses grad_output i and the middle tap. Pixel 2i + 1 uses grad_output i and i + 1. */
+/* Computes 8 x 8 tiles of grad_input from 5 x 5 of grad_output and flipped filters.
+ * Pixel 2i needs pixel i of grad_output, pixel 2i + 1 needs the pixels i and i + 1. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

@@ -1,25 +1,25 @@
 /* 16 winograd strided weight
  *
- *   idea    add up the tiles of 15_winograd_strided for grad_weight, transform once
+ *   idea    add up tiles of 15_winograd_strided for grad_weight, then transform once
  *   expect  1.1x to 1.4x the speed of 04_pixel_gemm for 3x3 at stride 2
  *   limit   81 products of few tiles, each added to one of 36 sums
  *   run     make bench T=03_im2col_cpu/conv2d/16
  *
  * Covers grad_weight for 3x3, stride 2, dilation 1, one group. An infinity or NaN
- * reaches all weights of its two channels, as in 12_winograd_weight. Workspace: 81
- * numbers for each channel of a slab of tiles, and the smaller of 36 * IC * OC and a
- * slab of all tiles.
+ * reaches all weights of its channel. Workspace: 81 numbers for each channel of a slab
+ * of tiles, and 36 * IC * OC sums. If a slab of all tiles is smaller than these sums,
+ * it replaces the sums.
  */
 #include "tiles.h"
 #include "transforms.h"
 
 enum { KERNEL = 3, AREA = 9, STRIDE = 2, TILE = 4 };
-enum { POINTS = 9, PLANES = 81, EVEN = 5 };  // 5 of the 9 points: even inputs
+enum { POINTS = 9, PLANES = 81, EVEN = 5 };  // points 0 to 4 use even inputs
 enum { SIDE = 6, FILTERS = 36 };             // odd inputs use one point of a filter
-enum { KC = 32, TILES = 28 };                // channels; tiles, about
-enum { PU = KC * NR + LANES };  // distance of the planes of U, no power of two
+enum { KC = 32, TILES = 28 };                // KC channels, TILES tiles
+enum { PU = KC * NR + LANES };  // numbers per plane of U, not a power of two
 
-/* Writes V[chunk][plane][tile][k] for all tiles of row r */
+/* Transforms the inputs of all tiles in row r to V[chunk][plane][tile][channel]. */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
     tiles_read(t, input, r);
@@ -33,7 +33,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     }
 }
 
-/* Writes M[plane][tile][c] for row r of tiles of grad_output, C channels */
+/* Transforms C channels of tile row r of grad_output to M[plane][tile][channel]. */
 APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, real *M)
 {
     tiles_take(t, grad, C, r);
@@ -44,8 +44,8 @@ APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, re
     }
 }
 
-/* U[u] (K, C) += V[chunk][plane]^T (K, T) @ M[plane] (T, C). Several planes have the
- * same u. The first of them sets U[u], unless `add` is true. Channels start at k. */
+/* For each plane: U[u] (K, C) += V[chunk][plane]^T (K, T) @ M[plane] (T, C). Several
+ * planes add to one U[u]. The first plane sets U[u], unless `add`. k: first channel. */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     int add, real *U)
 {
@@ -63,7 +63,7 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C
     // STARTER // unless it has sums of an earlier slab (the reference takes 8 lines)
 }
 
-/* grad_weight (C, .., 3, 3) of K input channels, from U[plane] (K, C) */
+/* Transforms U[plane] (K, C) to grad_weight of C filters, K input channels, at `to`. */
 APART void weight_chunk(const tiles_t *t, const real *U, int64_t C, int64_t K, real *to)
 {
     for (int64_t k = 0; k < K; k++) {
@@ -74,7 +74,7 @@ APART void weight_chunk(const tiles_t *t, const real *U, int64_t C, int64_t K, r
     vec_transpose_copy(t->filters, NR, to, t->in[1] * AREA, K * AREA, C);
 }
 
-/* Works slab by slab, and keeps all of U; or all rows of tiles form one slab. */
+/* Adds up tiles in U, slab by slab. If U were too large, all tiles form one slab. */
 static status_t correlate(ctx_t *ctx, const tensor_t *input, const tensor_t *grad,
                           conv2d_params_t p, real *weight)
 {

@@ -5,8 +5,8 @@
  *   limit   the limit of the chosen rung
  *   run     make bench T=03_im2col_cpu/conv2d/17
  *
- * For all shapes. Workspace: as in the chosen rung. The rules come from the tables of
- * the lab's README. The first line that fits a layer is used:
+ * Covers all shapes. Workspace: the workspace of the chosen rung. The rules come from
+ * the tables in the README of lab 03. The first line that fits a layer is used:
  *
  *     layers of one group               forward        grad_input     grad_weight
  *     up to 4 input channels            few channels   few channels   few channels
@@ -22,7 +22,7 @@
  *     a group for each input channel    the ladder depthwise_conv2d
  *     everything else                   implicit GEMM  phases         pixels
  *
- * (*) with at least 16 input channels. 18_parts handles groups and dilation.
+ * (*) means at least 16 input channels. 18_parts handles groups and dilation.
  */
 #include "depthwise.h"
 
@@ -32,7 +32,7 @@ conv2d_backward_fn phases_backward, pixels_backward, few_backward, pointwise_bac
     tiles_input_backward, tiles_weight_backward, fives_backward, strided_backward,
     twos_backward, twos_weight_backward;
 
-/* The ways to compute a layer. TWOS means tiles at stride 2. */
+/* The ways to compute a layer. TILES, FIVES and TWOS use Winograd, TWOS at stride 2. */
 typedef enum {
     FEW_CHANNELS,
     POINTWISE,
@@ -45,7 +45,7 @@ typedef enum {
     OTHER
 } way_t;
 
-/* The functions that compute output; grad_input; grad_weight and grad_bias. */
+/* For each way: functions for output, for grad_input, for grad_weight and grad_bias. */
 static const struct {
     conv2d_forward_fn *output;
     conv2d_backward_fn *input, *weight;
@@ -61,7 +61,7 @@ static const struct {
     [OTHER] = {implicit_forward, phases_backward, pixels_backward},
 };
 
-/* A line of the table. Options and kernel: the number for both axes, or ANY. */
+/* One line of the table above. kernel to padding: the size for both axes, or ANY. */
 typedef struct {
     int64_t groups, least, most;  // the range of a group's input channels
     int64_t kernel, stride, dilation, padding;
@@ -88,19 +88,19 @@ static const rule_t RULES[] = {
     {ANY, 0, MANY, ANY, ANY, ANY, ANY, OTHER},
 };
 
-/* Whether the numbers of both axes fit a rule. */
+/* Returns 1 if h and w are both equal to `wanted`, or if `wanted` is ANY. */
 static int fits(int64_t wanted, int64_t h, int64_t w)
 {
     return wanted == ANY || (h == wanted && w == wanted);
 }
 
-/* The way to compute a layer: the first rule that fits. OC does not matter, because
- * threads divide the filters. */
+/* Returns the way of the first rule that fits a layer. No rule tests the number of
+ * filters OC, because 19_threads divides the filters among threads. */
 static way_t way_of(const tensor_t *weight, conv2d_params_t p)
 {
     // BEGIN SOLUTION
     const int64_t IC = weight->size[1], KH = weight->size[2], KW = weight->size[3];
-    for (const rule_t *rule = RULES;; rule++) {  // the last one fits every layer
+    for (const rule_t *rule = RULES;; rule++) {  // the last rule fits every layer
         if (!fits(rule->groups, p.groups, p.groups)) continue;
         if (IC < rule->least || IC > rule->most) continue;
         if (!fits(rule->kernel, KH, KW)) continue;
@@ -114,7 +114,7 @@ static way_t way_of(const tensor_t *weight, conv2d_params_t p)
     // STARTER return fits(RULES->groups, p.groups, weight->size[1]) ? OTHER : TILES;
 }
 
-/* output (N, OC, OH, OW) */
+/* Calls the rung of the layer's way, which computes output (N, OC, OH, OW). */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -126,8 +126,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input (N, IC, IH, IW), grad_weight (OC, IC/G, KH, KW), grad_bias (OC). One rung
- * computes grad_input, another rung the other two. */
+/* One rung computes grad_input (N, IC, IH, IW). Another rung, or the same, computes
+ * grad_weight (OC, IC/G, KH, KW) and grad_bias (OC). */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

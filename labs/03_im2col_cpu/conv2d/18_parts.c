@@ -1,8 +1,8 @@
 /* 18 parts
  *
- *   idea    a group is a separate layer; so is every d-th row and column
+ *   idea    each group is a separate layer; at dilation d, every d-th row and column
  *   expect  1.6x the speed of 17_dispatch with dilation, 2x with 4 groups
- *   limit   memory: each element is copied into its part and back
+ *   limit   memory: each element of input and output is copied once more
  *   run     make bench T=03_im2col_cpu/conv2d/18
  *
  * Covers 3x3, stride 1, at least 16 input channels per group, with groups or dilation.
@@ -15,10 +15,10 @@
 conv2d_forward_fn layer_forward;
 conv2d_backward_fn layer_backward;
 
-enum { KERNEL = 3, MANY = 16 };  // channels
+enum { KERNEL = 3, MANY = 16 };  // MANY: input channels
 
-/* How an axis is divided: element i of part a is element i * d + a - margin. If d does
- * not divide the padding, the rest becomes a margin of zeros around the input.
+/* Divides an axis into d parts. Element i of part a is element i * d + a - margin of
+ * the axis. If d does not divide the padding, the padding becomes a margin of zeros.
  *
  *     d = 2, padding 1    . 0 1 2 3 4 .     part 0  . 1 3 .    output 0 reads . 1 3
  *                                           part 1  0 2 4      output 1 reads 0 2 4 */
@@ -41,8 +41,8 @@ static axis_t axis_of(int64_t SIZE, int64_t d, int64_t padding)
     // STARTER return (axis_t){d, 0, padding, SIZE};
 }
 
-/* Copies C channels of `whole`, from c0 on, to the parts (N*d*d, C, h.SIZE, w.SIZE);
- * missing elements are zero. If `back`, copies the parts to these channels. */
+/* Copies C channels of `whole`, from c0 on, to `dealt` (N*h.d*w.d, C, h.SIZE, w.SIZE).
+ * Missing elements become 0. If `back`, copies `dealt` to these channels of `whole`. */
 static void deal(const tensor_t *whole, int64_t c0, axis_t h, axis_t w, int back,
                  const tensor_t *dealt)
 {
@@ -63,7 +63,7 @@ static void deal(const tensor_t *whole, int64_t c0, axis_t h, axis_t w, int back
                 for (int64_t k = 0; k < count; k++) row[k * STEP] = piece[k];
                 continue;
             }
-            for (int64_t k = 0; k < count; k++)  // 3 loops, 2 with vectors
+            for (int64_t k = 0; k < count; k++)  // becomes 3 loops, 2 vectorised
                 piece[k] = STEP == 1 ? row[k] : STEP == 2 ? row[2 * k] : row[k * STEP];
         }
     }
@@ -72,12 +72,12 @@ static void deal(const tensor_t *whole, int64_t c0, axis_t h, axis_t w, int back
 }
 
 typedef struct {
-    axis_t h, w, oh, ow;  // of input and output
+    axis_t h, w, oh, ow;  // axes of input (h, w) and output (oh, ow)
     conv2d_params_t plain;
-    tensor_t x, gx, y;  // parts of a group, in scratch; data may be NULL
+    tensor_t x, gx, y;  // parts of input, of grad_input and of output, for one group
 } layer_t;
 
-/* Whether the head comment covers the layer. */
+/* Returns 1 for 3x3 kernels, stride 1, MANY input channels, with groups or dilation. */
 static int fits(const tensor_t *input, const tensor_t *weight, conv2d_params_t p)
 {
     // BEGIN SOLUTION
@@ -89,7 +89,7 @@ static int fits(const tensor_t *input, const tensor_t *weight, conv2d_params_t p
     // STARTER return input && weight && p.stride_h < 0;
 }
 
-/* Fills the fields of l. */
+/* Sets the axes and options of l, and allocates the parts x and y in scratch memory. */
 static status_t plan(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                      const tensor_t *output, conv2d_params_t p, layer_t *l)
 {
@@ -108,7 +108,7 @@ static status_t plan(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* output: convolves the parts without groups and dilation, then copies them back */
+/* For each group: convolves the parts without dilation, then copies them to output. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -130,7 +130,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input, copied back; grad_weight and grad_bias, sums over all parts */
+/* For each group: runs backward on all parts in one call, then copies grad_input. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

@@ -1,12 +1,12 @@
 /* 19 threads
  *
- *   idea    images are independent, and so are filters and groups: divide them
+ *   idea    images, filters and groups are independent: divide them among threads
  *   expect  18_parts times at most the number of cores; 1.1x to 1.9x with two
  *   limit   the last cache and the memory, which all threads share
  *   run     make bench T=03_im2col_cpu/conv2d/19
  *
- * For all shapes. Run it with THREADS=2 after the command. Workspace: as in 18_parts
- * for each thread. Any number of threads gives the same result, bit for bit.
+ * Covers all shapes. Add THREADS=2 to the command. Workspace: for each thread, the
+ * workspace of 18_parts. Any number of threads gives the same result, bit for bit.
  */
 #include "operators.h"
 
@@ -26,7 +26,7 @@ static void *in_turn(ctx_t *ctx, size_t bytes)
     return block;
 }
 
-/* A view of `first` to before `end` along an axis of t. If t is NULL, it is NULL. */
+/* Makes a view of elements first to end - 1 of t along an axis. NULL gives NULL. */
 static tensor_t *part(tensor_t *view, const tensor_t *t, int32_t axis, int64_t first,
                       int64_t end)
 {
@@ -47,8 +47,8 @@ typedef struct {
     conv2d_params_t p;
 } call_t;
 
-/* The number of filters that one thread must take together. It is a pair of groups: for
- * a single group, 17_dispatch may choose another rung. If G is odd, all filters. */
+/* Returns how many filters one thread must take together: CHANNELS or more, in pairs of
+ * groups. For a single group, 17_dispatch may choose another rung. If G is odd, all. */
 static int64_t together(int64_t OC, int64_t G)
 {
     // BEGIN SOLUTION
@@ -59,9 +59,9 @@ static int64_t together(int64_t OC, int64_t G)
     // STARTER return OC * G;
 }
 
-/* Calls the rung for a part: images, or filters with their groups, or channels of
- * grad_input, a to before b. For forward and grad_input, filters or channels are
- * divided only in a single image: otherwise the parts would be non-contiguous. */
+/* Calls 18_parts for elements a to b - 1: `by` says whether these are images, filters
+ * (with their groups) or input channels. Forward and grad_input divide channels only if
+ * there is a single image: otherwise the parts of a tensor would be non-contiguous. */
 static status_t some(ctx_t *ctx, call_t c, int by, int64_t a, int64_t b)
 {
     tensor_t view[7];
@@ -89,7 +89,7 @@ static status_t some(ctx_t *ctx, call_t c, int by, int64_t a, int64_t b)
                            c.grad_weight, c.grad_bias);
 }
 
-/* Each thread computes its part. No two threads write to the same element. */
+/* Each thread computes one part of call c. No two threads write to the same element. */
 static status_t shared_out(ctx_t *ctx, call_t c, int by)
 {
     const int64_t *K = c.weight->size, G = c.p.groups;
@@ -119,7 +119,7 @@ static status_t shared_out(ctx_t *ctx, call_t c, int by)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* output (N, OC, OH, OW): threads share the images, or the filters of one image */
+/* The threads divide the images or, if there is a single image, the filters. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -132,8 +132,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input (N, IC, IH, IW): threads share the images, or the channels of one image.
- * grad_weight (OC, IC/G, KH, KW), grad_bias (OC): threads share the filters. */
+/* For grad_input, the threads divide the images, or the input channels of one image.
+ * For grad_weight and grad_bias, the threads divide the filters. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,
