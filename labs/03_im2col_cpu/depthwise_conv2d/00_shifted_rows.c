@@ -1,22 +1,22 @@
 /* 00 shifted rows
  *
- *   idea    a row of output is a sum of rows of input, each shifted and times a weight
+ *   idea    a row of output is a sum of shifted rows of input, each times one weight
  *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   each multiply-add loads and stores a sum
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/00
  *
- * Forward, for all shapes. Workspace: a copy of each non-contiguous tensor.
+ * Covers forward, for all shapes. Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 
-/* The pixels of a plane that weight k multiplies, without the padding:
- * output (oh, ow) reads input[at + oh * down + ow * stride_w] for oh0 <= oh < oh1 and
- * ow0 <= ow < ow1. */
+/* The pixels of an input plane that one weight multiplies, without the padding. Output
+ * pixel (oh, ow) reads input[at + oh * down + ow * stride_w] for oh0 <= oh < oh1
+ * and ow0 <= ow < ow1. */
 typedef struct {
     int64_t oh0, oh1, ow0, ow1, at, down;
 } tap_t;
 
-/* Along one axis: first <= o < end are all o with 0 <= o * stride + shift < in. */
+/* Finds all outputs o, first <= o < end, with 0 <= o * stride + shift < in. */
 static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
                    int64_t *first, int64_t *end)
 {
@@ -29,7 +29,7 @@ static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
     // STARTER *first = *end = 0;  // replace it: now nothing is inside
 }
 
-/* The pixels that weight k multiplies. tap_t above explains the fields. */
+/* Returns the input pixels that element k of a filter multiplies, without padding. */
 static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
                     const tensor_t *output, depthwise_conv2d_params_t p)
 {
@@ -47,8 +47,8 @@ static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
     // STARTER return (tap_t){0};
 }
 
-/* to[i] += weight * from[i * across], for COUNT numbers. The two do not overlap. If
- * across is 1, the compiler vectorises the loop. */
+/* For i < COUNT: to[i] += weight * from[i * across]. Arrays to and from do not overlap.
+ * If across is 1, the compiler vectorises the loop over i. */
 static void add_row(real *restrict to, const real *restrict from, int64_t across,
                     real weight, int64_t COUNT)
 {
@@ -62,7 +62,7 @@ static void add_row(real *restrict to, const real *restrict from, int64_t across
     // STARTER // your code (the reference takes 5 lines)
 }
 
-/* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * a plane of input, shifted */
+/* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * a shifted plane of input */
 status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                   const tensor_t *weight, const tensor_t *bias,
                                   depthwise_conv2d_params_t p, tensor_t *output)

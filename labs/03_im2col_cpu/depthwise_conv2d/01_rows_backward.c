@@ -1,23 +1,23 @@
 /* 01 rows backward
  *
- *   idea    loop over the rows of 00_shifted_rows, but add from output to input
+ *   idea    loop over rows as in 00_shifted_rows, but add grad_output to grad_input
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   a load and a store for each multiply-add; additions that wait in a chain
+ *   limit   each multiply-add loads and stores a sum, or waits for the one before
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/01
  *
- * All gradients, for all shapes. Workspace: a copy of each non-contiguous tensor.
+ * Covers all gradients, for all shapes. Workspace: a copy of non-contiguous tensors.
  */
 #include <string.h>
 #include "operators.h"
 
-/* The pixels of a plane that weight k multiplies, without the padding:
- * output (oh, ow) reads input[at + oh * down + ow * stride_w] for oh0 <= oh < oh1 and
- * ow0 <= ow < ow1. */
+/* The pixels of an input plane that one weight multiplies, without the padding. Output
+ * pixel (oh, ow) reads input[at + oh * down + ow * stride_w] for oh0 <= oh < oh1
+ * and ow0 <= ow < ow1. */
 typedef struct {
     int64_t oh0, oh1, ow0, ow1, at, down;
 } tap_t;
 
-/* Along one axis: first <= o < end are all o with 0 <= o * stride + shift < in. */
+/* Finds all outputs o, first <= o < end, with 0 <= o * stride + shift < in. */
 static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
                    int64_t *first, int64_t *end)
 {
@@ -30,7 +30,7 @@ static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
     // STARTER *first = *end = 0;  // replace it: now nothing is inside
 }
 
-/* The pixels that weight k multiplies. tap_t above explains the fields. */
+/* Returns the input pixels that element k of a filter multiplies, without padding. */
 static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
                     const tensor_t *output, depthwise_conv2d_params_t p)
 {
@@ -47,7 +47,7 @@ static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
     // STARTER return (tap_t){0};
 }
 
-/* grad_input[i * across] += weight * grad[i], for COUNT elements */
+/* Adds weight * grad[i] to grad_input[i * across], for COUNT elements i. */
 static void add_row(real *restrict grad_input, const real *restrict grad,
                     int64_t across, real weight, int64_t COUNT)
 {
@@ -61,7 +61,7 @@ static void add_row(real *restrict grad_input, const real *restrict grad,
     // STARTER // your code (the reference takes 5 lines)
 }
 
-/* The sum of grad[i] * input[i * across], over COUNT elements. */
+/* Returns the sum of grad[i] * input[i * across] over COUNT elements i. */
 static accum dot_row(const real *grad, const real *input, int64_t across, int64_t COUNT)
 {
     // BEGIN SOLUTION
@@ -78,8 +78,8 @@ static void set_zero(tensor_t *t)
     if (t) memset(t->data, 0, (size_t)tensor_numel(t) * sizeof(real));
 }
 
-/* Each product of forward has two factors. The gradient of a window, times the weight,
- * is added to the pixel; times the pixel, it is added to the gradient of the weight. */
+/* For each product pixel * weight of forward, adds grad_output * weight to grad_input,
+ * and grad_output * pixel to grad_weight. grad_bias is the sum of grad_output. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
@@ -99,7 +99,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     for (int64_t i = 0; i < grad_output->size[0] * OC; i++, grad += PIXELS) {
         const int64_t oc = i % OC;
         // BEGIN SOLUTION
-        if (grad_bias)  // the bias is multiplied by 1
+        if (grad_bias)  // forward multiplies the bias by 1
             *at1(grad_bias, oc) += dot_row(grad, &one, 0, PIXELS);
         for (int64_t k = oc * K; k < (oc + 1) * K; k++) {
             const tap_t t = tap_of(k % K, KW, input, grad_output, p);

@@ -1,19 +1,19 @@
 /* 02 padded plane
  *
- *   idea    pad each plane once: then each shift reads whole rows; sums in registers
+ *   idea    pad each plane once, so each shift reads whole rows; sums in registers
  *   expect  2x to 6x the speed of 00_shifted_rows
  *   limit   each multiply-add loads a vector, most of them from two cache lines
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/02
  *
- * Forward, for all shapes. Any number of threads gives the same result, bit for bit.
+ * Covers forward, all shapes. Any number of threads gives the same result, bit for bit.
  * Workspace: a padded plane per thread, and a copy of each non-contiguous tensor.
  */
 #include "slab.h"
 
 enum { MR = 7 };  // rows of sums in registers: images have 7, 14, 28 ... rows
 
-/* output (OH, OW) = start + sum over K of weight[k] * the slab from offset[k] on. Sums
- * past the last row or column are not stored. */
+/* Computes output (OH, OW) = start + the sum over k < K of weight[k] * the slab from
+ * offset[k] on. Does not store sums past the last row or column of output. */
 static void convolve(const real *slab, int64_t down, const int64_t *restrict offset,
                      const real *restrict weight, int64_t K, real start, int64_t OH,
                      int64_t OW, real *restrict output)
@@ -46,7 +46,7 @@ static void convolve(const real *slab, int64_t down, const int64_t *restrict off
     // STARTER // (the reference takes 22 lines)
 }
 
-/* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * a plane of input, shifted */
+/* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * a shifted plane of input */
 status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                   const tensor_t *weight, const tensor_t *bias,
                                   depthwise_conv2d_params_t p, tensor_t *output)

@@ -1,31 +1,31 @@
 /* 03 row reuse
  *
- *   idea    several rows of windows read the same image row: load it once for them
+ *   idea    several rows of output read the same image row: load this row only once
  *   expect  1.3x to 1.9x the speed of 02_padded_plane
- *   limit   multiply-adds; for small images, padding them
+ *   limit   the multiply-adds; for small images, copying them into padded planes
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/03
  *
- * Covers stride 1, for kernels of height 3 or 5, without dilation along the height.
- * Workspace: a padded plane for each thread, a copy of non-contiguous tensors.
+ * Covers forward at stride 1, kernels of height 3 or 5, no dilation along the height.
+ * Workspace: a padded plane for each thread, a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 #include "vector.h"
 
 enum { MR = 7 };  // rows of sums in registers: images have 7, 14, 28 ... rows
 
-/* A vector with the alignment of one element. It is read as volatile, so that gcc loads
- * it once. Else gcc loads it again for each use, which takes most of the time. */
+/* A vector with the alignment of one element. It is read as volatile: then gcc loads it
+ * only once. Otherwise gcc loads it for each use, which takes most of the time. */
 typedef real loose
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real)), may_alias));
 
 typedef struct {
-    int64_t IH, IW, PITCH, SIZE;  // a plane of input; a padded plane: row, all
+    int64_t IH, IW, PITCH, SIZE;  // input plane; padded plane: row, elements
     int64_t OH, OW, KW;
     depthwise_conv2d_params_t p;
 } plane_t;
 
-/* Stores whole vectors. The zeros after a row are written to the padding, or to a row
- * that is written later. */
+/* Copies a plane (IH, IW) into the padded plane, in whole vectors. The zeros after a
+ * row go to the padding, or to a row that is written later. */
 static void pad(const plane_t *s, const real *from, real *padded)
 {
     // BEGIN SOLUTION
@@ -40,14 +40,14 @@ static void pad(const plane_t *s, const real *from, real *padded)
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* output (OH, OW) = start + a padded plane convolved with weight (K, KW). Row r of the
- * plane, counted from the first window's row, is row kh of window row r - kh:
+/* Computes output (OH, OW) = start + a padded plane convolved with weight (K, KW). Row
+ * r of the padded plane is row kh of the windows in window row r - kh:
  *
  *     K = 3    rows of the plane   0  1  2  3  4  5  6  7  8
  *     window row 0                 *  *  *
  *     window row 1                    *  *  *                  ... to 6
  *
- * Sums past the last row or column are not stored. */
+ * Does not store sums past the last row or column of output. */
 EXPAND void convolve(const plane_t *s, const real *padded, const real *restrict weight,
                      const int K, real start, real *restrict output)
 {
@@ -102,7 +102,7 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     real *all = ctx_scratch(ctx, (size_t)(T * s.SIZE) * sizeof(real));
     if (!planes || !filters || !all) return STATUS_NO_MEMORY;
     memset(all, 0, (size_t)(T * s.SIZE) * sizeof(real));
-#pragma omp parallel for num_threads(ctx->threads)  // planes: equal bit for bit
+#pragma omp parallel for num_threads(ctx->threads)  // T changes no result
     for (int64_t t = 0; t < T; t++) {
         real *padded = all + t * s.SIZE;
         for (int64_t i = PLANES * t / T * M; i < PLANES * (t + 1) / T * M; i++) {

@@ -2,20 +2,20 @@
  *
  *   idea    grad_input is grad_output convolved with the flipped kernel
  *   expect  2x to 11x the speed of 01_rows_backward
- *   limit   as in 03_row_reuse; with a stride, most of the numbers read are zeros
+ *   limit   the multiply-adds; with a stride, most of the numbers read are zeros
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/04
  *
  * Covers grad_input with one filter per channel, if padding is smaller than the kernel.
- * Workspace: as in 03_row_reuse; with a stride also, for each image, a grad_output with
- * zeros in between, and the workspace of 03_row_reuse again.
+ * Workspace: the workspace of 03_row_reuse. With a stride it is needed for each image,
+ * and grad_output of one image with inserted zeros, too.
  */
 #include <string.h>
 #include "operators.h"
 
 depthwise_conv2d_forward_fn planes_forward;
 
-/* Writes the planes (IC, OH, OW) of an image into `to` (IC, SH, SW), a stride apart.
- * The elements between them are zero and stay zero. */
+/* Writes the planes (IC, OH, OW) of an image into `to` (IC, SH, SW), with pixels a
+ * stride apart. The elements between these pixels are zero and stay zero. */
 static void spread(const real *planes, const tensor_t *grad_output,
                    depthwise_conv2d_params_t p, tensor_t *to)
 {
@@ -30,20 +30,20 @@ static void spread(const real *planes, const tensor_t *grad_output,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* One axis: the distance from the first to the last element of a kernel of size K. */
+/* Returns the distance from the first to the last of K kernel elements on an axis. */
 static int64_t reach(int64_t K, int64_t dilation)
 {
     return (K - 1) * dilation;
 }
 
-/* Works image by image: inserts zeros between the numbers of grad_output, and after the
- * last ones for the pixels that the stride has left out. */
+/* Computes grad_input image by image. Inserts zeros between the pixels of grad_output,
+ * and after its last pixels if input pixels follow the last window. */
 static status_t with_stride(ctx_t *ctx, const tensor_t *grad_output,
                             const tensor_t *turned, depthwise_conv2d_params_t p,
                             depthwise_conv2d_params_t q, tensor_t *grad_input)
 {
     // BEGIN SOLUTION
-    tensor_t to = *grad_input, from = *grad_input;  // one image each
+    tensor_t to = *grad_input, from = *grad_input;  // views of one image
     const int64_t IC = to.size[1], KH = turned->size[2], KW = turned->size[3];
     const int64_t PLANES = IC * grad_output->size[2] * grad_output->size[3];
     from.size[0] = to.size[0] = 1;

@@ -1,27 +1,27 @@
 /* 05 lane sums
  *
- *   idea    the gradient of a weight is a product of two planes: nine in registers
+ *   idea    each weight's gradient is a dot product of two planes: compute 9 at once
  *   expect  4x to 20x the speed of 01_rows_backward
  *   limit   each multiply-add loads a vector, most of them from two cache lines
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/05
  *
  * Covers grad_weight and grad_bias, for at least one image. Workspace per thread: a
- * padded plane, and the filters of CHANNELS channels with a vector for each element.
- * Also a copy of each non-contiguous tensor.
+ * padded plane, and a vector for each filter element of CHANNELS channels. Each
+ * non-contiguous tensor is copied, too.
  */
 #include "slab.h"
 
 enum { TAPS = 9 };       // sums in registers: all of a 3x3 kernel
-enum { CHANNELS = 16 };  // of one image at a time: memory is read in order
+enum { CHANNELS = 16 };  // channels of an image at a time, to read memory in order
 
 typedef struct {
     int64_t N, IC, M, K, SUMS, OH, OW;  // weight (IC, M, K); SUMS sums for each filter
-    int64_t *offset;                    // (K): offsets in the slab
+    int64_t *offset;                    // offset[k]: element k of the first window
     const real *input, *grad_output;    // contiguous
-    real *grad_weight, *grad_bias;      // NULL: not wanted
+    real *grad_weight, *grad_bias;      // NULL if not requested
 } layer_t;
 
-/* sum[i] += grad * row i, COUNT elements from `at` on */
+/* For i < TAPS and j < COUNT: adds grad[j] * rows[i][at + j] to lane j of sum[i]. */
 EXPAND void multiply(const real *grad, const real *const rows[TAPS], int64_t at,
                      int64_t COUNT, vec sum[TAPS])
 {
@@ -33,7 +33,7 @@ EXPAND void multiply(const real *grad, const real *const rows[TAPS], int64_t at,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* total[k] += grad (OH, OW) * the slab from offset[k] on. Each lane has its own sum. */
+/* For each k: adds grad (OH, OW) * the slab from offset[k] on to total[k], in lanes. */
 static void correlate(const layer_t *l, const slab_t *s, const real *slab,
                       const real *grad, real *total)
 {
@@ -43,7 +43,7 @@ static void correlate(const layer_t *l, const slab_t *s, const real *slab,
     for (int64_t k = 0; k < K; k += TAPS) {
         const real *rows[TAPS], *row = grad;
         vec sum[TAPS] = {0};
-        for (int64_t i = 0; i < TAPS; i++)  // past the end, repeat the last
+        for (int64_t i = 0; i < TAPS; i++)  // past the last tap, repeat it
             rows[i] = slab + offset[k + i < K ? k + i : K - 1];
         for (int64_t oh = 0; oh < OH; oh++, row += OW) {
             for (int64_t ow = 0; ow < WHOLE; ow += LANES)
@@ -62,7 +62,7 @@ static void correlate(const layer_t *l, const slab_t *s, const real *slab,
     // STARTER // (the reference takes 19 lines)
 }
 
-/* total += grad (COUNT). Each lane has its own sum. */
+/* Adds the COUNT numbers of grad to total (LANES). Each lane has its own sum. */
 static void add(const real *grad, int64_t COUNT, real *total)
 {
     vec sum = vec_load(total);
@@ -71,7 +71,7 @@ static void add(const real *grad, int64_t COUNT, real *total)
     vec_store(total, sum);
 }
 
-/* The sum of all lanes of a total. */
+/* Returns the sum of the LANES numbers of total. */
 static real all_lanes(const real *total)
 {
     real sum = 0;
@@ -79,8 +79,8 @@ static real all_lanes(const real *total)
     return sum;
 }
 
-/* Channels c0 to c0 + C - 1, one image after the other. own: the slab, then the totals
- * (C, M, SUMS, LANES) of the elements of each filter and, last, of its bias. */
+/* Computes the gradients of C channels from c0 on, one image after the other. `own` is
+ * a slab, then totals (C, M, SUMS, LANES). A filter's last total is for its bias. */
 static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
                      real *own)
 {
@@ -111,8 +111,8 @@ static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
 }
 
 /* grad_weight[oc,k] = sum over n of a plane of grad_output * a shifted plane of input.
- * Each thread takes some channels, and adds up images in order: any number of threads
- * gives the same result, bit for bit. */
+ * Each thread takes some channels, and adds up images in order. So any number of
+ * threads gives the same result, bit for bit. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,

@@ -1,21 +1,21 @@
 /* 06 stride phases
  *
- *   idea    every S-th pixel has the same kernel positions: no zeros are inserted
+ *   idea    pixels a stride apart use the same kernel positions: insert no zeros
  *   expect  1.2x the speed of 04_turned_kernel at stride 2; with two filters, 2x of 01
  *   limit   each multiply-add needs a load; some phases have few kernel positions
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/06
  *
  * Covers grad_input with a stride, or with several filters per channel. Workspace per
  * thread: a padded plane of grad_output for each filter of a channel, and a plane of
- * grad_input. Also a copy of each non-contiguous tensor.
+ * grad_input. Each non-contiguous tensor is copied, too.
  */
 #include "slab.h"
 
 enum { MR = 7 };  // rows of sums in registers: images have 7, 14, 28 ... rows
 
-/* One axis. At kernel position k, pixel i was read by window o = (i + P - k*D) / S, if
- * this is a whole number. Pixels phase, phase + S, phase + 2*S ... were read at equal
- * positions, by consecutive windows. For stride 2, padding 1, K = 3:
+/* Describes an axis. At kernel position k, window o = (i + P - k*D) / S reads pixel i,
+ * if o is a whole number. Pixels phase, phase + S, phase + 2*S ... are read at the same
+ * positions, by consecutive windows. For stride S = 2, padding P = 1, 3 positions:
  *
  *     pixels of phase 0    0 2 4   position 1: windows 0 1 2
  *     pixels of phase 1    1 3 5   position 0: windows 1 2 3, position 2: 0 1 2 */
@@ -27,15 +27,15 @@ typedef struct {
 static axis_t axis_of(int64_t IN, int64_t OUT, int64_t K, int64_t S, int64_t P,
                       int64_t D)
 {
-    const int64_t reach = (K - 1) * D - P;  // of the last kernel position
+    const int64_t reach = (K - 1) * D - P;  // offset of the last position
     axis_t a = {IN, S, P, D, .BEFORE = reach > 0 ? (reach + S - 1) / S : 0};
     const int64_t END = (IN + S - 1) / S + (S - 1 + P) / S;  // position 0, last pixel
     a.ALL = a.BEFORE + (OUT > END ? OUT : END);
     return a;
 }
 
-/* The window that reads pixel 0 of a phase at kernel position k, counted from the first
- * of the zeros before the windows. If no window reads this pixel, -1. */
+/* Returns the window that reads pixel 0 of a phase at kernel position k. Counts the
+ * BEFORE zeros as windows, too. If no window reads this pixel, returns -1. */
 static int64_t window_of(const axis_t *a, int64_t phase, int64_t k)
 {
     // BEGIN SOLUTION
@@ -47,18 +47,18 @@ static int64_t window_of(const axis_t *a, int64_t phase, int64_t k)
 }
 
 typedef struct {
-    int64_t offset, k;  // of a position: in padded windows, in a filter
+    int64_t offset, k;  // of a kernel position: offset in the slab; index
 } place_t;
 
 typedef struct {
     axis_t h, w;
-    int64_t M, K, SIZE;    // filters per channel; positions; slab elements
-    const place_t *place;  // COUNT positions of a phase
+    int64_t M, K, SIZE;    // filters per channel; kernel positions; slab elements
+    const place_t *place;  // the COUNT kernel positions of a phase
     int64_t COUNT;
 } phase_t;
 
-/* to (ROWS, COLUMNS), rows `down` apart, = sum over M slabs and the phase's positions
- * of weight * shifted slab. Sums past the edges of `to` are not stored. */
+/* Computes a phase to (ROWS, COLUMNS), rows `down` apart: the sum of weight * shifted
+ * slab over M slabs and the phase's positions. Stores no sums past the edges of to. */
 static void convolve(const phase_t *f, const real *slab, const real *restrict weight,
                      int64_t ROWS, int64_t COLUMNS, real *restrict to, int64_t down)
 {
@@ -89,8 +89,8 @@ static void convolve(const phase_t *f, const real *slab, const real *restrict we
     // STARTER // (the reference takes 21 lines)
 }
 
-/* A plane of grad_input. Copies windows (M, OH, OW) to slabs, then computes the phases
- * of every S-th row. first: where a phase's positions begin. parts: space for S rows */
+/* Computes a plane of grad_input. Copies grad (M, OH, OW) to M slabs, then computes all
+ * phases. first[i] is the first position of phase i. parts: space for column phases. */
 static void plane(phase_t f, const tensor_t *grad_output, const real *grad,
                   const place_t *places, const int64_t *first, const real *weight,
                   real *slab, real *parts, real *grad_input)
@@ -111,7 +111,7 @@ static void plane(phase_t f, const tensor_t *grad_output, const real *grad,
             else
                 convolve(&f, slab, weight, ROWS, COLUMNS, parts + w * PART, COLUMNS);
         }
-        if (f.w.S == 1) continue;  // its rows are in grad_input
+        if (f.w.S == 1) continue;  // convolve wrote to grad_input
         for (int64_t j = 0; j < ROWS; j++)
             merge(parts + j * COLUMNS, PART, f.w.S, IW,
                   grad_input + (h + j * f.h.S) * IW);
@@ -122,8 +122,8 @@ static void plane(phase_t f, const tensor_t *grad_output, const real *grad,
     // STARTER (void)convolve, (void)OH, (void)OW, (void)COLUMNS;
 }
 
-/* grad_input[n,ic] = sum over m of grad_output[n,oc], spread by the stride, convolved
- * with the flipped filter oc; oc = ic*M + m */
+/* Computes grad_input[n,ic]: the sum over m < M of grad_output[n,oc], spread by stride
+ * and convolved with the flipped filter oc, where oc = ic*M + m. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
@@ -164,7 +164,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     // END SOLUTION
     // STARTER (void)window_of;  // fill places and first (the reference takes 11 lines)
     // STARTER memset(first, 0, (size_t)(PHASES + 1) * sizeof(int64_t));  // none yet
-#pragma omp parallel for num_threads(ctx->threads)  // planes: equal bit for bit
+#pragma omp parallel for num_threads(ctx->threads)  // T changes no result
     for (int64_t t = 0; t < T; t++)
         for (int64_t i = N * IC * t / T; i < N * IC * (t + 1) / T; i++)
             plane(f, grad_output, grad + i * f.M * out[2] * out[3], places, first,

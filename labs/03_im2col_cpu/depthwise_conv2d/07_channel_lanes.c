@@ -6,26 +6,26 @@
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/07
  *
  * Covers grad_weight, with grad_bias, of narrow images. Workspace per thread: LANES
- * padded planes of input and LANES of grad_output, and a vector for each element of
- * their filters. Also a copy of each non-contiguous tensor.
+ * padded planes of input, LANES planes of grad_output, and a vector for each filter
+ * element of these channels. Each non-contiguous tensor is copied, too.
  */
 #include "operators.h"
 #include "vector.h"
 
 enum { TAPS = 9 };            // sums in registers: all of a 3x3 kernel
-enum { NARROW = LANES / 2 };  // longer rows fill enough lanes: use 05
+enum { NARROW = LANES / 2 };  // longer rows fill enough lanes in 05_lane_sums
 
 typedef struct {
     int64_t N, IC, M, K, SUMS;  // weight (IC, M, K); SUMS sums for each filter
     int64_t IH, IW, OH, OW;     // of a plane of input, of grad_output
     int64_t PITCH, SIZE;        // pixels of a padded plane: per row, in all
-    int64_t *offset;            // (K): offsets in the slab, in elements
+    int64_t *offset;            // offset[k]: element k of the first window in the slab
     depthwise_conv2d_params_t p;
     const real *input, *grad_output;  // contiguous
     real *grad_weight, *grad_bias;    // grad_bias may be NULL
 } layer_t;
 
-/* C planes (IH, IW) to a slab (SIZE, LANES), whose padding is already zero:
+/* Copies C planes (IH, IW) to a slab (SIZE, LANES). The slab's padding is already zero:
  *
  *     planes   c0: a0 a1 a2 ...          slab   a0 b0 ... | a1 b1 ... | a2 b2 ... | ...
  *              c1: b0 b1 b2 ...                 a vector    the next pixel's */
@@ -39,8 +39,8 @@ static void pad(const layer_t *l, const real *planes, int64_t C, real *slab)
     // STARTER // row by row (the reference takes 3 lines)
 }
 
-/* total[k] += grad (OH, OW, LANES) * the slab from offset[k] on. Last total += grad.
- * Each lane is one channel. */
+/* For each k: adds grad (OH, OW, LANES) * the slab from offset[k] on to total[k]. Adds
+ * grad alone to the last total. Each lane is one channel. */
 static void correlate(const layer_t *l, const real *slab, const real *grad, real *total)
 {
     // BEGIN SOLUTION
@@ -49,7 +49,7 @@ static void correlate(const layer_t *l, const real *slab, const real *grad, real
     for (int64_t k = 0; k < l->K; k += TAPS) {
         const real *place[TAPS], *pixel = grad;
         vec sum[TAPS] = {0}, bias = {0};
-        for (int64_t i = 0; i < TAPS; i++)  // past the end, repeat the last
+        for (int64_t i = 0; i < TAPS; i++)  // past the last tap, repeat it
             place[i] = slab + l->offset[k + i < l->K ? k + i : l->K - 1];
         for (int64_t oh = 0; oh < l->OH; oh++) {
             for (int64_t ow = 0; ow < l->OW; ow++, pixel += LANES) {
@@ -73,8 +73,8 @@ static void correlate(const layer_t *l, const real *slab, const real *grad, real
     // STARTER // (the reference takes 24 lines)
 }
 
-/* Channels c0 to c0 + C - 1, one image after the other. own: the slab; grad (OH*OW,
- * LANES); totals (M, SUMS, LANES) of a filter's elements and, last, of its bias. */
+/* Computes the gradients of C channels from c0 on, image after image. own: slab, grad
+ * (OH*OW, LANES), totals (M, SUMS, LANES). A filter's last total is for its bias. */
 static void channels(const layer_t *l, int64_t c0, int64_t C, real *own)
 {
     // BEGIN SOLUTION
@@ -104,8 +104,8 @@ static void channels(const layer_t *l, int64_t c0, int64_t C, real *own)
 }
 
 /* grad_weight[oc,k] = sum over n of a plane of grad_output * a shifted plane of input.
- * Each thread takes blocks of LANES channels, and adds up images in order: any number
- * of threads gives the same result, bit for bit. */
+ * Each thread takes blocks of LANES channels, and adds up images in order. So any
+ * number of threads gives the same result, bit for bit. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
