@@ -3,7 +3,7 @@
  *
  *     depthwise_forward, depthwise_backward    one group for each input channel
  *
- * The rung after `uses.channels` in lab.toml computes these functions.
+ * In lab.toml, `uses.channels` names the rung that computes the channels_* functions.
  */
 #ifndef CONVLAB_DEPTHWISE_H
 #define CONVLAB_DEPTHWISE_H
@@ -13,7 +13,7 @@
 depthwise_conv2d_forward_fn channels_forward;
 depthwise_conv2d_backward_fn channels_backward;
 
-/* The options without groups. Here the number of groups is the number of channels. */
+/* Returns the options without groups: a depthwise layer has a group per channel. */
 static inline depthwise_conv2d_params_t options_of(conv2d_params_t p)
 {
     return (depthwise_conv2d_params_t){p.stride_h,  p.stride_w,   p.padding_h,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* phases.h - the input of a block of windows, sorted so that the windows step by 1
+/* phases.h - sorts the input of a block of windows, so that the windows step by 1
  *
- * With stride 2, a window begins at every second pixel. So sort the padded image into
- * phases: every second row and column. Neighbours in a phase belong to neighbouring
- * windows, and a vector loads them in one instruction.
+ * With stride 2, a window begins at every second pixel. So this header sorts the padded
+ * image into phases: every second row and column. Neighbours in a phase belong to
+ * neighbouring windows, so a vector loads these pixels in one instruction.
  *
  *     padded image   a b a b     phases   a a   b b   c c   d d
  *                    c d c d              a a   b b   c c   d d
  *                    a b a b
  *                    c d c d              each ROWS x COLS
  *
- * A slab holds some channels of some images: (C, phases, N, ROWS, COLS). Number the
- * elements of a filter over (C, KH, KW), and windows over (N, OH, OW). Then window q
- * reads element k at slab[phases_element(b, k) + phases_window(b, q)].
+ * A slab holds some channels of some images: (C, phases, N, ROWS, COLS). Number filter
+ * elements k over (C, KH, KW), and windows q over (N, OH, OW). Then element k of window
+ * q is slab[phases_element(b, k) + phases_window(b, q)].
  */
 #ifndef CONVLAB_PHASES_H
 #define CONVLAB_PHASES_H
@@ -23,13 +23,13 @@
 
 typedef struct {
     conv2d_params_t p;
-    int64_t C, N, OH, OW;  // channels, images, rows and columns of windows, at most
+    int64_t C, N, OH, OW;  // at most: channels, images, rows and columns of windows
     int64_t KH, KW;
-    int64_t PH, PW, ROWS, COLS;  // PH x PW phases are read; the sizes of each
+    int64_t PH, PW, ROWS, COLS;  // PH x PW phases, each of ROWS x COLS pixels
 } phases_t;
 
-/* The slab for C channels, N images and OH rows of windows. out and weight are the
- * sizes of output and weight. */
+/* Returns the sizes of a slab for C channels, N images and OH rows of windows. out and
+ * weight are the size arrays of output and weight. */
 static inline phases_t phases_of(conv2d_params_t p, const int64_t *out,
                                  const int64_t *weight, int64_t C, int64_t N,
                                  int64_t OH)
@@ -43,13 +43,13 @@ static inline phases_t phases_of(conv2d_params_t p, const int64_t *out,
     return b;
 }
 
-/* The number of elements of the slab. */
+/* Returns the number of elements of a slab with the sizes b. */
 static inline int64_t phases_size(const phases_t *b)
 {
     return b->C * b->PH * b->PW * b->N * b->ROWS * b->COLS;
 }
 
-/* The offset at which the first window reads element k of a filter. */
+/* Returns the offset in the slab of element k of the first window. */
 static inline int64_t phases_element(const phases_t *b, int64_t k)
 {
     const int64_t c = k / (b->KH * b->KW);
@@ -60,15 +60,15 @@ static inline int64_t phases_element(const phases_t *b, int64_t k)
     return (plane * b->ROWS + h / b->p.stride_h) * b->COLS + w / b->p.stride_w;
 }
 
-/* The distance of window q from the first window. */
+/* Returns how many slab elements window q begins after the first window. */
 static inline int64_t phases_window(const phases_t *b, int64_t q)
 {
     const int64_t row = q / b->OW, n = row / b->OH;
     return (n * b->ROWS + row % b->OH) * b->COLS + q % b->OW;
 }
 
-/* Copies one phase of a channel of an image: every stride-th row and column, from row h
- * and column w on. Both may be in the padding. Outside of the image, writes 0. */
+/* Copies one phase of channel c of image n: every stride-th row and column, from row h
+ * and column w on. h and w may be negative (padding). Outside the image, writes 0. */
 static inline void phases_copy(const phases_t *b, const tensor_t *input, int64_t n,
                                int64_t c, int64_t h, int64_t w, real *restrict phase)
 {
@@ -94,7 +94,7 @@ static inline void phases_copy(const phases_t *b, const tensor_t *input, int64_t
     }
 }
 
-/* Fills the slab: C channels from c on, N images from n on, windows from row oh on. */
+/* Fills slab: C channels from c on, N images from n on, windows from row oh on. */
 static inline void phases_fill(const phases_t *b, const tensor_t *input, int64_t c,
                                int64_t C, int64_t n, int64_t N, int64_t oh, real *slab)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* register_block.h - a matrix product whose sums stay in registers
  *
- * As in matmul/04_register_block, but right is packed into a panel of NR columns, as in
- * matmul/05_packed. The columns of right and of sums are channels:
+ * The sums stay in registers as in matmul/04_register_block. The matrix `right` is a
+ * packed panel as in matmul/05_packed. Columns of right and of sums are channels:
  *
  *     left (ROWS, K)     right (K, C)        sums (ROWS, C)
  *                        . . . . . . . .
@@ -15,16 +15,16 @@
 
 #include "vector.h"
 
-// rows and vectors of sums, three quarters of the registers
+// MR rows of NV vectors of sums: three quarters of the registers
 enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };
 
-/* Element (m, k) is data[m * down + k * across]: a matrix or its transpose. */
+/* A matrix, or its transpose. Element (m, k) is data[m * down + k * across]. */
 typedef struct {
     const real *data;
     int64_t down, across;
 } left_t;
 
-/* sums = left @ right or, if `add`, sums += left @ right: ROWS rows, VECS vectors. */
+/* Computes sums = left @ right, or += if `add`, for ROWS rows of VECS vectors. */
 EXPAND void register_block(int ROWS, int VECS, int64_t K, left_t left,
                            const real *right, int add, real *sums)
 {
@@ -48,11 +48,11 @@ EXPAND void register_block(int ROWS, int VECS, int64_t K, left_t left,
         }
 }
 
-/* The same for any number of rows: MR at a time, then 4, 2 and 1. Fewer rows have fewer
- * sums, so each sum waits for its last multiply-add.
- * The last row alone always uses all NV vectors, even if VECS is less: tuned for some
- * processors, gcc fuses no multiply-adds in a loop with one sum. Then the last digits
- * of this row would depend on how threads divide the rows. */
+/* Computes sums = left @ right for any number of ROWS: MR rows at a time, then 4, 2, 1.
+ * With few rows there are few sums, so each sum waits for its last multiply-add.
+ * A single last row always uses NV vectors, even if VECS is less. For some processors
+ * gcc fuses no multiply-adds in a loop with one sum. Then the last digits of this row
+ * would depend on how threads divide the rows. */
 EXPAND void panel_rows(int VECS, int64_t ROWS, int64_t K, left_t left,
                        const real *right, int add, real *sums)
 {
@@ -67,7 +67,7 @@ EXPAND void panel_rows(int VECS, int64_t ROWS, int64_t K, left_t left,
     }
 }
 
-/* The same for C <= NR columns. Uses NV vectors, or half of them or one if C fits. */
+/* Computes sums = left @ right for C <= NR columns: rows of NV, NV / 2 or 1 vectors. */
 EXPAND void panel_product(int64_t ROWS, int64_t C, int64_t K, left_t left,
                           const real *right, int add, real *sums)
 {

@@ -10,7 +10,7 @@ static inline int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The number of parts of size `part` in `whole`. The last part may be smaller. */
+/* Returns how many parts of size `part` cover `whole`. The last part may be smaller. */
 static inline int64_t parts(int64_t whole, int64_t part)
 {
     return (whole + part - 1) / part;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /* tiles.h - divides a layer into tiles, and allocates memory for their transforms
  *
- * A tile is TILE x TILE outputs. It reads READ x READ inputs of the padded image. The
- * next tile begins STEP inputs later, so two neighbours both read READ - STEP rows or
- * columns:
+ * A tile is TILE x TILE outputs. A tile reads READ x READ inputs of the padded image.
+ * The next tile begins STEP inputs later. So two neighbouring tiles share READ - STEP
+ * rows or columns of inputs:
  *
  *     inputs    . . . . . . . . . .
  *               [  tile 0 ]
  *                       [  tile 1 ]        KERNEL = 3, TILE = STEP = 4, READ = 6
  *
- * A transform turns each tile into one number for each of POINTS x POINTS planes. It
- * does the same with each filter. A vector holds LANES neighbouring channels:
+ * A transform turns each tile, and each filter, into POINTS x POINTS numbers, one
+ * for each plane. A vector holds LANES neighbouring channels:
  *
  *     rows      (READ, pixels, CP)      padded rows of input that a row of tiles reads
  *     V         (chunks, planes, tiles, KC)
@@ -19,7 +19,7 @@
  *     M         (planes, tiles, NR)
  *     strip     (TILE, pixels, NR)      rows of output that a row of tiles computes
  *
- * Rows of tiles are numbered over all images. V and M hold a slab of them at a time.
+ * Rows of tiles are numbered over all images. V and M hold SLAB rows of tiles.
  */
 #ifndef CONVLAB_TILES_H
 #define CONVLAB_TILES_H
@@ -28,20 +28,20 @@
 #include "register_block.h"
 #include "sizes.h"
 
-/* A rung sets the first four lines. tiles_measure and tiles_share set the others. */
+/* A rung sets the fields in to KC. tiles_measure and tiles_share set the others. */
 typedef struct {
     const int64_t *in, *out;  // sizes N, C, H, W of input and output
     int64_t padding_h, padding_w;
     int64_t KERNEL, TILE, STEP, READ, POINTS;
     int64_t KC;                     // channels of a chunk, a multiple of LANES
     int64_t TH, TW, ROWS;           // TH x TW tiles per image, ROWS rows in all
-    int64_t CHUNKS, PANELS;         // of input channels; of filters
-    int64_t SLAB;                   // rows of tiles
-    int64_t CP, ROW, LINE, PV, PM;  // distances: pixel, row, row of strip, plane
+    int64_t CHUNKS, PANELS;         // chunks of input channels; panels of filters
+    int64_t SLAB;                   // rows of tiles in a slab
+    int64_t CP, ROW, LINE, PV, PM;  // strides: pixel, row, row of strip, planes
     real *U, *V, *M, *filters, *rows, *strip;
 } tiles_t;
 
-/* Whether kernels are KERNEL x KERNEL, the stride is STRIDE, and there is one group. */
+/* Returns 1 for KERNEL x KERNEL kernels, stride STRIDE, dilation 1 and one group. */
 static inline int tiles_fit(const tensor_t *weight, conv2d_params_t p, int64_t KERNEL,
                             int64_t STRIDE)
 {
@@ -61,9 +61,9 @@ static inline void tiles_measure(tiles_t *t)
     t->LINE = t->TW * t->TILE * NR;
 }
 
-/* Allocates scratch memory for slabs of about COUNT tiles, and for U numbers of filters
- * Sets rows and strip to 0; other contents are undefined. The distance of planes is no
- * power of two, because planes would then use the same cache lines. */
+/* Allocates scratch memory for slabs of about COUNT tiles and for U numbers of filters.
+ * Sets only rows and strip to 0. The strides PV and PM between planes are no powers of
+ * two: otherwise all planes would use the same cache lines. */
 static inline status_t tiles_share(ctx_t *ctx, tiles_t *t, int64_t COUNT, int64_t U)
 {
     const int64_t PLANES = t->POINTS * t->POINTS;
@@ -80,8 +80,8 @@ static inline status_t tiles_share(ctx_t *ctx, tiles_t *t, int64_t COUNT, int64_
     return STATUS_OK;
 }
 
-/* rows = the padded inputs (N, C, H, W) that row r of tiles reads. Call it for all rows
- * of tiles in order: the last READ - STEP rows are the first ones of the next call. */
+/* Copies the padded input rows that row r of tiles reads to `rows`. Call it for r = 0,
+ * 1, 2, ...: the last READ - STEP rows of a call are the first of the next call. */
 static inline void tiles_read(const tiles_t *t, const real *input, int64_t r)
 {
     const int64_t IC = t->in[1], IH = t->in[2], IW = t->in[3], th = r % t->TH;
@@ -100,8 +100,8 @@ static inline void tiles_read(const tiles_t *t, const real *input, int64_t r)
     }
 }
 
-/* strip = row r of tiles of C channels of output. In image 0 the first channel is at
- * `channels`. Past the last row, strip is 0. */
+/* Copies row r of tiles, C channels, from the output array `channels` to strip. Channel
+ * 0 of image 0 is at `channels`. Past the last row of output, writes 0. */
 static inline void tiles_take(const tiles_t *t, const real *channels, int64_t C,
                               int64_t r)
 {
@@ -116,7 +116,7 @@ static inline void tiles_take(const tiles_t *t, const real *channels, int64_t C,
     }
 }
 
-/* The inverse: writes C channels of the strip, from c on, to row r of output tiles. */
+/* Copies C channels of strip, from c on, to row r of tiles in the output `channels`. */
 static inline void tiles_write(const tiles_t *t, int64_t c, int64_t C, int64_t r,
                                real *channels)
 {

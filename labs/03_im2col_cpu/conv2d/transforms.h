@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* transforms.h - transforms both axes of a tile by a matrix
  *
- * 10_winograd_4x4 writes sums and differences. A matrix of constants does the same:
- * zeros cost nothing, and a row with a single 1 is a copy. Forward is
+ * 10_winograd_4x4 writes its transforms as sums. A matrix of constants replaces the
+ * sums: zeros cost nothing, and a row with a single 1 is a copy. Forward computes
  *
  *     output = AT ((G weight G^T) * (BT input BT^T)) AT^T
  *
- * grad_weight uses the transposed matrices, because its sums go the other way:
+ * grad_weight uses the transposed matrices, because backward exchanges sums and terms:
  *
  *     grad_weight = GT (sum over tiles of (A grad_output A^T) * (BT input BT^T)) GT^T
  */
@@ -15,10 +15,10 @@
 
 #include "vector.h"
 
-enum { MOST = 9 };  // rows or columns of a matrix, at most
+enum { MOST = 9 };  // a matrix has at most MOST rows or columns
 
 // clang-format off
-/* Six points, as in the README: 0, 1, -1, 2, -2 and infinity */
+/* BT transforms 6 inputs to the six points 0, 1, -1, 2, -2 and infinity. */
 static const double BT[] = {
     4,  0, -5,  0, 1, 0,
     0, -4, -4,  1, 1, 0,
@@ -27,7 +27,7 @@ static const double BT[] = {
     0,  2, -1, -2, 1, 0,
     0,  4,  0, -5, 0, 1,
 };
-/* F(4,3) */
+/* F(4,3), for 3 taps: A3 transforms 4 gradients, GT3 turns 6 sums into 3 taps. */
 static const double A3[] = {
     1,  0, 0,  0,
     1,  1, 1,  1,
@@ -41,7 +41,7 @@ static const double GT3[] = {
     0,       -4. / 24,  4. / 24, 2. / 24, -2. / 24, 0,
     0,       -4. / 24, -4. / 24, 4. / 24,  4. / 24, 1,
 };
-/* F(2,5) */
+/* F(2,5), for 5 taps: A5 transforms 2 gradients, GT5 turns 6 sums into 5 taps. */
 static const double A5[] = {
     1,  0,
     1,  1,
@@ -103,8 +103,8 @@ static const double STRIDED_A[] = {
     0,  0, 1,  0,
     0,  0, 0,  1,
 };
-/* The same for grad_input: 8 pixels from 5 of grad_output. Pixels 1, 3, .. 7 have two
- * taps, pixels 0, 2, .. 6 have one tap. */
+/* For grad_input at stride 2: 8 pixels from 5 pixels of grad_output. Pixels 1, 3, .. 7
+ * use two taps, and the pixels 0, 2, .. 6 use one tap. */
 static const double SPREAD_BT[] = {
     2, -1, -2,  1, 0,
     0, -2, -1,  1, 0,
@@ -128,8 +128,8 @@ static const double SPREAD_AT[] = {
 };
 // clang-format on
 
-/* row (C) of a matrix times x (C), in each lane. Zeros in row are skipped: if x is
- * infinite, its product with 0 is not 0. */
+/* Returns the dot product of row (C) and x (C), in each lane. Skips the zeros of row,
+ * because 0 times infinity is not 0. */
 EXPAND vec dot(const double *row, int C, const vec *x)
 {
     vec sum = {0};
@@ -139,8 +139,8 @@ EXPAND vec dot(const double *row, int C, const vec *x)
     return sum;
 }
 
-/* to (R, R) = m (R, C) @ from (C, C) @ m^T, for LANES channels at once. Each element
- * of `from` and `to` is a vector. */
+/* Computes to (R, R) = m (R, C) @ from (C, C) @ m^T for LANES channels at once: each
+ * element of `from` and `to` is a vector of LANES channels. */
 EXPAND void transform(const double *m, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* turned.h - flipped filters, for grad_input
  *
- * grad_input is a convolution of grad_output. Its filters are those of forward, flipped
- * (rotated by 180 degrees), with input and output channels exchanged:
+ * grad_input is a convolution of grad_output with flipped filters. A flipped filter is
+ * rotated by 180 degrees, and input and output channels are exchanged:
  *
  *     a b c        i h g
  *     d e f        f e d        for one input and one output channel
@@ -14,13 +14,13 @@
 #include "vector.h"
 #include "views.h"
 
-/* T taps along one axis of a filter: tap, tap + STEP, ... */
+/* Selects T taps along one axis of a filter: tap, tap + STEP, tap + 2 * STEP, ... */
 typedef struct {
     int64_t tap, STEP, T;
 } taps_t;
 
-/* Makes filters (G*IC, OC, h.T, w.T) of these taps from filters (G*OC, IC, KH, KW), in
- * scratch. If there is no memory, data is NULL. */
+/* Returns flipped filters (G*IC, OC, h.T, w.T) of weight (G*OC, IC, KH, KW), with the
+ * taps h and w only. If there is no scratch memory, the data of the result is NULL. */
 static inline tensor_t turned(ctx_t *ctx, const tensor_t *weight, int64_t G, taps_t h,
                               taps_t w)
 {
@@ -42,8 +42,8 @@ static inline tensor_t turned(ctx_t *ctx, const tensor_t *weight, int64_t G, tap
     return dense(data, G * IC, OC, h.T, w.T);
 }
 
-/* Filters with neighbouring input channels, not flipped: from a contiguous weight (OC,
- * IC, AREA) to panels of WIDTH channels, each (AREA, OC, WIDTH). */
+/* Copies weight (OC, IC, AREA), contiguous and not flipped, to panels of WIDTH input
+ * channels. Each panel is (AREA, OC, WIDTH). */
 static inline void input_panels(const real *weight, int64_t OC, int64_t IC,
                                 int64_t AREA, int64_t WIDTH, real *panels)
 {
