@@ -22,7 +22,7 @@ static tensor_t matrix(const real *from, int64_t M, int64_t N, int64_t down,
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {M, N}, {down, right}};
 }
 
-/* Unfolds group g of image n to col (K, P), i = n*groups + g. If `fold`, folds back. */
+/* Unfolds group i % groups of image i / groups to col. If `fold`, folds col back. */
 static status_t unfold(ctx_t *ctx, int fold, const tensor_t *images, int64_t i,
                        const tensor_t *weight, conv2d_params_t p, real *col, int64_t P)
 {

@@ -27,7 +27,7 @@ static tensor_t matrix(const real *from, int64_t M, int64_t N)
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {M, N}, {N, 1}};
 }
 
-/* Copies each window of `image`, one view of one image, to a column of col (K, P). */
+/* Copies each window of one image, or of a view of it, to a column of col (K, P). */
 static status_t unfold(ctx_t *ctx, tensor_t image, unfold_params_t u, real *col,
                        int64_t K, int64_t P)
 {
@@ -41,7 +41,7 @@ static status_t unfold(ctx_t *ctx, tensor_t image, unfold_params_t u, real *col,
 }
 
 /* For ROWS rows of output at a time: output = weight (OC, IC*KH*KW) @ columns + bias.
- * The windows are read from a padded image. An unfold with 1 x 1 windows makes it. */
+ * The windows are in a padded image. An unfold with 1 x 1 windows makes this image. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {

@@ -17,8 +17,8 @@ conv2d_forward_fn convolution_forward;
  *     ih + padding    0   1   2   3   4   5   6   7   8   ...
  *     taps kh        0,3 1,4  2  0,3 1,4  2  0,3 1,4  2
  *
- * A phase is every third pixel of grad_input. A phase is a convolution of grad_output
- * with the flipped taps of this phase, at stride 1 and without inserted zeros. */
+ * At stride 3, a phase is every third pixel of grad_input. A phase is a convolution
+ * of grad_output with the phase's flipped taps, at stride 1, without inserted zeros. */
 typedef struct {
     int64_t first, COUNT;  // elements of grad_input: first, first + stride, ...
     taps_t taps;           // the taps of these elements
@@ -105,7 +105,7 @@ static status_t backward_phase(ctx_t *ctx, const tensor_t *grad_output,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* Computes grad_input, one phase after the other. Leaves the other gradients. */
+/* Computes grad_input, phase by phase. A lower rung computes the other gradients. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

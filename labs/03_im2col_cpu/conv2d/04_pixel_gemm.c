@@ -52,7 +52,7 @@ static status_t prepare(ctx_t *ctx, conv_t *c)
     return STATUS_OK;
 }
 
-/* Adds inputs (MR, P) @ panel (P, VECS*LANES) to sums, for MR filter elements k. */
+/* For MR filter elements from k on: sums += inputs (MR, P) @ panel (P, VECS*LANES) */
 EXPAND void multiply(int VECS, const conv_t *c, int64_t P, int64_t k, real *sums)
 {
     const int64_t *restrict place = c->place;
@@ -96,12 +96,12 @@ __attribute__((noinline)) static void tile(const conv_t *c, int64_t P, int64_t k
 }
 
 /* Adds the pixels of one block to the sums of PASS filters of group g, from `first` on.
- * The block begins at image n and row oh. The slab has its input. grad: grad_output. */
+ * The block begins at image n, row oh. The slab has its input. grad is grad_output. */
 static void add_pixels(const conv_t *c, const real *grad, const int64_t *out, int64_t g,
                        int64_t first, int64_t n, int64_t oh)
 {
     const int64_t N = least(c->slab.N, out[0] - n), PLANE = out[2] * out[3];
-    const int64_t P = least(c->slab.OH, out[2] - oh) * out[3];  // per image
+    const int64_t P = least(c->slab.OH, out[2] - oh) * out[3];  // pixels per image
     // BEGIN SOLUTION
     for (int64_t oc = first; oc < least(c->OC, first + c->PASS); oc += c->W) {
         for (int64_t b = 0; b < N; b++) {

@@ -1,7 +1,7 @@
 /* 06 pointwise
  *
  *   idea    with a 1x1 kernel, the image is already its column matrix
- *   expect  1.5x the speed of 02_implicit_gemm for the layers that it covers
+ *   expect  1.5x the speed of 02_implicit_gemm for the layers that this rung covers
  *   limit   the matrix product; small images are joined by copying to get long rows
  *   run     make bench T=03_im2col_cpu/conv2d/06
  *
@@ -50,7 +50,7 @@ static const real *join(const real *images, int64_t B, int64_t C, int64_t P, rea
     // STARTER return images;
 }
 
-/* Computes results (N, M, P) = filters (M, K) @ images (N, K, P) + bias; P pixels. */
+/* Computes results (N, M, P) = filters (M, K) @ images (N, K, P) + bias. P: pixels. */
 static status_t multiply(ctx_t *ctx, tensor_t filters, const tensor_t *images,
                          const tensor_t *bias, const tensor_t *results)
 {

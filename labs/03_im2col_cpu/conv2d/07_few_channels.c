@@ -13,7 +13,7 @@
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS };  // MR x NV vectors of sums
 enum { CHANNELS = 4, KC = 256, BH = 16 };      // BH: rows of output at a time
 
-/* Describes a row: output (MR, OW) = start + filters (MR, K) @ windows (K, OW) */
+/* Describes a row of output (MR, OW) = start + filters (MR, K) @ windows (K, OW). */
 typedef struct {
     int64_t OW, PLANE, K;
     const int64_t *offset;  // offset[k]: element k of the first window in the slab

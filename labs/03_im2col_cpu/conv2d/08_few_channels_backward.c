@@ -40,7 +40,7 @@ static void tile(int64_t OC, const real *restrict filters, const real *restrict 
     // STARTER // keep sums in registers, then store (the reference takes 11 lines)
 }
 
-/* Adds n columns of block to image. Row i of block is row k + i of all columns. */
+/* Adds n columns of block to image. Row i of block is row k + i of the columns. */
 static void fold(const fold_t *f, int64_t k, const real *block, int64_t n, real *image)
 {
     // BEGIN SOLUTION

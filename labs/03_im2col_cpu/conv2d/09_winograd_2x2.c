@@ -5,7 +5,7 @@
  *   limit   the transforms: a tile has 16 numbers for 4 new inputs and 4 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/09
  *
- * The algorithm of Lavin and Gray, arXiv 1509.09308. Covers 3x3 kernels, stride 1,
+ * Lavin and Gray describe F(2x2,3x3) in arXiv 1509.09308. Covers 3x3 kernels, stride 1,
  * dilation 1, one group. Workspace: 16 numbers per channel of about TILES tiles and of
  * NR filters. An infinity or NaN in the input reaches all outputs of its tile. In
  * PyTorch, and in lab 05 with CONVLAB_DIRECT, only windows that contain it change.

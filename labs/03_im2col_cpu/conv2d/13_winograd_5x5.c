@@ -1,6 +1,6 @@
 /* 13 winograd 5x5
  *
- *   idea    F(2x2,5x5) has the points of F(4x4,3x3), 2.8x fewer multiplications
+ *   idea    F(2x2,5x5) uses the points of F(4x4,3x3): 2.8x fewer multiplications
  *   expect  1.5x the speed of 02_implicit_gemm for 5x5 at stride 1
  *   limit   the transforms: a tile of 36 numbers gives only 4 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/13

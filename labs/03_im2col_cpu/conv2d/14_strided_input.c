@@ -129,7 +129,7 @@ static void phase(const conv_t *c, int64_t i, int64_t j, int64_t r0, int64_t r1,
     }
 }
 
-/* Computes rows of all phases, NR channels, in strip. Then copies to grad_input. */
+/* Computes grad_input in strip: some rows of all phases and NR channels at a time. */
 static status_t spread(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *weight,
                        conv2d_params_t p, const tensor_t *grad_input)
 {

@@ -74,7 +74,7 @@ APART void weight_chunk(const tiles_t *t, const real *U, int64_t C, int64_t K, r
     vec_transpose_copy(t->filters, NR, to, t->in[1] * AREA, K * AREA, C);
 }
 
-/* Adds up tiles in U, slab by slab. If U were too large, all tiles form one slab. */
+/* Adds up all tiles in U, slab by slab. If U is too large, all tiles form one slab. */
 static status_t correlate(ctx_t *ctx, const tensor_t *input, const tensor_t *grad,
                           conv2d_params_t p, real *weight)
 {

@@ -18,7 +18,7 @@
  *     1x1                               implicit GEMM  phases         pixels
  *     stride 1, dilation 1              implicit GEMM  phases         pixels
  *     other strides and dilations *     implicit GEMM  strided input  pixels
- *     layers of several groups
+ *     layers of several groups          forward        grad_input     grad_weight
  *     a group for each input channel    the ladder depthwise_conv2d
  *     everything else                   implicit GEMM  phases         pixels
  *
@@ -61,7 +61,7 @@ static const struct {
     [OTHER] = {implicit_forward, phases_backward, pixels_backward},
 };
 
-/* One line of the table above. kernel to padding: the size for both axes, or ANY. */
+/* One rule: a range of input channels, a size or ANY for each option, and the way. */
 typedef struct {
     int64_t groups, least, most;  // the range of a group's input channels
     int64_t kernel, stride, dilation, padding;

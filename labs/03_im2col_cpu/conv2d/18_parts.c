@@ -1,13 +1,13 @@
 /* 18 parts
  *
- *   idea    each group is a separate layer; at dilation d, every d-th row and column
+ *   idea    a group is a separate layer; at dilation d, so is every d-th row and column
  *   expect  1.6x the speed of 17_dispatch with dilation, 2x with 4 groups
  *   limit   memory: each element of input and output is copied once more
  *   run     make bench T=03_im2col_cpu/conv2d/18
  *
  * Covers 3x3, stride 1, at least 16 input channels per group, with groups or dilation.
  * 17_dispatch has no Winograd for these layers. Workspace: copies of the tensors of a
- * group, and for each group the workspace of the lower rung.
+ * group, and for each group the workspace of 17_dispatch.
  */
 #include <string.h>
 #include "views.h"
@@ -77,7 +77,7 @@ typedef struct {
     tensor_t x, gx, y;  // parts of input, of grad_input and of output, for one group
 } layer_t;
 
-/* Returns 1 for 3x3 kernels, stride 1, MANY input channels, with groups or dilation. */
+/* Returns 1 for 3x3, stride 1, MANY input channels or more, and groups or dilation. */
 static int fits(const tensor_t *input, const tensor_t *weight, conv2d_params_t p)
 {
     // BEGIN SOLUTION

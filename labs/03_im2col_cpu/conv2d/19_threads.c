@@ -5,8 +5,8 @@
  *   limit   the last cache and the memory, which all threads share
  *   run     make bench T=03_im2col_cpu/conv2d/19
  *
- * Covers all shapes. Add THREADS=2 to the command. Workspace: for each thread, the
- * workspace of 18_parts. Any number of threads gives the same result, bit for bit.
+ * Covers all shapes. For two threads, add THREADS=2 to the command. Each thread needs
+ * the workspace of 18_parts. Any number of threads gives the same result, bit for bit.
  */
 #include "operators.h"
 
@@ -26,7 +26,7 @@ static void *in_turn(ctx_t *ctx, size_t bytes)
     return block;
 }
 
-/* Makes a view of elements first to end - 1 of t along an axis. NULL gives NULL. */
+/* Views elements first to end - 1 of t along an axis. If t is NULL, returns NULL. */
 static tensor_t *part(tensor_t *view, const tensor_t *t, int32_t axis, int64_t first,
                       int64_t end)
 {
@@ -48,7 +48,7 @@ typedef struct {
 } call_t;
 
 /* Returns how many filters one thread must take together: CHANNELS or more, in pairs of
- * groups. For a single group, 17_dispatch may choose another rung. If G is odd, all. */
+ * groups (all if G is odd). For a single group, 17_dispatch may choose another rung. */
 static int64_t together(int64_t OC, int64_t G)
 {
     // BEGIN SOLUTION

@@ -2,7 +2,7 @@
  *
  *   idea    loop over rows as in 00_shifted_rows, but add grad_output to grad_input
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   each multiply-add loads and stores a sum, or waits for the one before
+ *   limit   each multiply-add loads and stores a sum, or waits for another addition
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/01
  *
  * Covers all gradients, for all shapes. Workspace: a copy of non-contiguous tensors.

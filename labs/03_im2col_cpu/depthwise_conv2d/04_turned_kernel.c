@@ -6,8 +6,8 @@
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/04
  *
  * Covers grad_input with one filter per channel, if padding is smaller than the kernel.
- * Workspace: the workspace of 03_row_reuse. With a stride it is needed for each image,
- * and grad_output of one image with inserted zeros, too.
+ * Workspace: the workspace of 03_row_reuse, with a stride once for each image. A stride
+ * also needs one image of grad_output with inserted zeros.
  */
 #include <string.h>
 #include "operators.h"

@@ -1,7 +1,7 @@
 /* 06 stride phases
  *
  *   idea    pixels a stride apart use the same kernel positions: insert no zeros
- *   expect  1.2x the speed of 04_turned_kernel at stride 2; with two filters, 2x of 01
+ *   expect  1.2x 04_turned_kernel at stride 2; 2x 01_rows_backward with two filters
  *   limit   each multiply-add needs a load; some phases have few kernel positions
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/06
  *
@@ -57,7 +57,7 @@ typedef struct {
     int64_t COUNT;
 } phase_t;
 
-/* Computes a phase to (ROWS, COLUMNS), rows `down` apart: the sum of weight * shifted
+/* Writes a phase to the array `to` (ROWS, COLUMNS), rows `down` apart: sums of weight *
  * slab over M slabs and the phase's positions. Stores no sums past the edges of to. */
 static void convolve(const phase_t *f, const real *slab, const real *restrict weight,
                      int64_t ROWS, int64_t COLUMNS, real *restrict to, int64_t down)

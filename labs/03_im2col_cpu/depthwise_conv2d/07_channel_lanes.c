@@ -73,8 +73,8 @@ static void correlate(const layer_t *l, const real *slab, const real *grad, real
     // STARTER // (the reference takes 24 lines)
 }
 
-/* Computes the gradients of C channels from c0 on, image after image. own: slab, grad
- * (OH*OW, LANES), totals (M, SUMS, LANES). A filter's last total is for its bias. */
+/* Computes the gradients of C channels from c0 on, image by image. own has a slab, grad
+ * (OH*OW, LANES) and totals (M, SUMS, LANES). A filter's last total is for its bias. */
 static void channels(const layer_t *l, int64_t c0, int64_t C, real *own)
 {
     // BEGIN SOLUTION
