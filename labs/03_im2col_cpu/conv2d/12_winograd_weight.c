@@ -56,7 +56,7 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C
     // BEGIN SOLUTION
     const real *V = t->V + k / KC * PLANES * t->PV;
     for (int64_t plane = 0; plane < PLANES; plane++) {
-        const left_t tiles = {V + plane * t->PV, 1, KC};  // transposed
+        const left_t tiles = {V + plane * t->PV, 1, KC};  // V, transposed
         panel_product(K, C, T, tiles, t->M + plane * t->PM, add, U + plane * PU);
     }
     // END SOLUTION

@@ -12,7 +12,7 @@
 #include "sizes.h"
 #include "turned.h"
 
-enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // MR x NR sums
+enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // pixels, channels
 enum { PIXELS = 192, TAPS = 64 };
 
 /* Describes one axis. Tap k connects pixel i of grad_input to pixel o of grad_output if

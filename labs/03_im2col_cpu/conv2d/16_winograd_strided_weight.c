@@ -45,14 +45,14 @@ APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, re
 }
 
 /* For each plane: U[u] (K, C) += V[chunk][plane]^T (K, T) @ M[plane] (T, C). Several
- * planes add to one U[u]. The first plane sets U[u], unless `add`. k: first channel. */
+ * planes add to one U[u]. The first plane sets U[u], if not `add`. k: first channel. */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     int add, real *U)
 {
     // BEGIN SOLUTION
     const real *V = t->V + k / KC * PLANES * t->PV;
     for (int64_t plane = 0; plane < PLANES; plane++) {
-        const left_t tiles = {V + plane * t->PV, 1, KC};  // transposed
+        const left_t tiles = {V + plane * t->PV, 1, KC};  // V, transposed
         const int64_t i = plane / POINTS, j = plane % POINTS;
         const int first = i <= EVEN && j <= EVEN;
         panel_product(K, C, T, tiles, t->M + plane * t->PM, add || !first,

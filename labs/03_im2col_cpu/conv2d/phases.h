@@ -94,7 +94,7 @@ static inline void phases_copy(const phases_t *b, const tensor_t *input, int64_t
     }
 }
 
-/* Fills slab: C channels from c on, N images from n on, windows from row oh on. */
+/* Fills slab with C channels from c on, N images from n on, windows from row oh on. */
 static inline void phases_fill(const phases_t *b, const tensor_t *input, int64_t c,
                                int64_t C, int64_t n, int64_t N, int64_t oh, real *slab)
 {

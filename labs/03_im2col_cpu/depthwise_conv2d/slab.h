@@ -15,7 +15,7 @@
 #include "operators.h"
 #include "vector.h"
 
-/* The sizes of a slab. PITCH is a multiple of the stride. Zero a slab before pad. */
+/* The sizes of a slab. PITCH is a multiple of the stride. Set slabs to 0 before pad. */
 typedef struct {
     int64_t IH, IW, PITCH, SIZE;  // input plane; numbers per row; numbers in all
     depthwise_conv2d_params_t p;
