@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: MIT
 /* operators.h - the ten operators of the course, each with a forward and a backward
  *
- * Every file of labs 02 to 04 defines one or both functions of one operator, with
- * exactly the prototype below. Names, argument order, defaults and meaning are
- * PyTorch's; the line under each title names the source.
+ * Every file of labs 02 to 04 defines one or both functions of one operator, with the
+ * prototypes below. Names, argument order, defaults and meaning are as in PyTorch. The
+ * line under each title names PyTorch's function, or another source.
  *
- * These rules hold for all of them:
+ * These rules hold for all operators:
  *   arguments  The order is ctx, inputs, options by value, outputs. Sizes are not
- *              arguments, because the tensors contain them.
- *   dtype      All floating tensors of a call have the rung's dtype (`real`). Tensors
- *              marked accum, i32 or i64 are exceptions.
- *   inputs     An input has any non-negative strides; stride 0 is broadcasting. Inputs
- *              are never written to.
- *   outputs    The caller allocates them. They are contiguous and overlap with nothing.
- *              Their contents are undefined on entry. A rung writes every element,
- *              also if the sum is empty.
- *   NULL       An optional input is NULL if it is absent. A gradient is NULL if nobody
- *              wants it. A saved tensor is NULL if no backward follows.
- *   saved      If backward needs a tensor from forward, it is an output of forward.
- *              Backward always gets it, with the same numbers. Like each input, it may
- *              have strides.
- *   memory     Only ctx_scratch allocates; a rung frees nothing. `workspace` below is
- *              the limit for lab 02's definition. Each ladder states its own limit.
+ *              arguments, because each tensor_t contains its sizes.
+ *   dtype      All floating-point tensors of a call have the rung's dtype (`real`).
+ *              Only tensors marked accum, i32 or i64 have another dtype.
+ *   inputs     An input may have any strides of at least 0; stride 0 is broadcasting. A
+ *              rung never writes to an input.
+ *   outputs    The caller allocates each output, contiguous and in separate memory. The
+ *              contents are undefined before the call. A rung writes every element of
+ *              each output, also if a sum has no terms.
+ *   NULL       An optional input is NULL if it is absent. A gradient is NULL if the
+ *              caller does not want it. A saved tensor is NULL if no backward follows.
+ *   saved      A saved tensor is an output of forward that backward needs. Backward
+ *              always gets this tensor, with the same numbers. Like each input, a saved
+ *              tensor may be non-contiguous.
+ *   memory     A rung allocates only by ctx_scratch and frees nothing. `workspace`
+ *              below is the limit for lab 02's definition. Other ladders state a limit.
  *   result     A rung that succeeds returns STATUS_OK. After STATUS_NOT_IMPLEMENTED,
- *              STATUS_NO_MEMORY or STATUS_CUDA_ERROR the outputs are undefined. Rungs
- *              do not check arguments. A caller from outside first calls
+ *              STATUS_NO_MEMORY or STATUS_CUDA_ERROR all outputs are undefined. Rungs
+ *              do not check arguments. Other callers, such as the grader, first call
  *              <operator>_<direction>_check (common/check.c) with the same arguments.
- *              The check returns STATUS_OK, or STATUS_INVALID_ARGUMENT and one sentence
- *              in ctx->error.
- *   coverage   A rung returns STATUS_UNSUPPORTED for arguments outside of its idea.
+ *              The check returns STATUS_OK, or STATUS_INVALID_ARGUMENT and an error
+ *              message in ctx->error.
+ *   coverage   A rung returns STATUS_UNSUPPORTED for arguments that it does not handle.
  *              Then it has written nothing and taken no scratch. The caller calls the
- *              next lower rung. A backward may write only some gradients. Then it sets
- *              the bits of the other ones in ctx->left and returns STATUS_OK. A rung's
+ *              next lower rung. A backward may write only some gradients. For each
+ *              other one it sets a bit in ctx->left, and returns STATUS_OK. A rung's
  *              coverage depends on sizes, options, dtype, strides, alignment and the
  *              wanted gradients. A ladder's first rung covers everything.
  *
- * Sizes have capital letters. An index has the letter of its size, in small:
+ * Sizes have capital letters. An index has the same letters in small, e.g. ic below IC:
  *   N batch   IC IH IW input channels, height, width   OC OH OW of the output
  *   KD KH KW kernel (depth, height, width)   G groups   M N K of a matrix product
  *   R rows   D features   H state (lltm)   P points (subm_conv3d)
@@ -50,7 +50,7 @@
 extern "C" {
 #endif
 
-/* Bits of ctx->left. A bit is the position of a gradient in its operator. */
+/* Bits of ctx->left: one bit for each gradient that a backward may leave out. */
 enum {
     GRAD_INPUT = 1,
     GRAD_FEATURES = 1,
@@ -61,8 +61,8 @@ enum {
     GRAD_C = 16,
 };
 
-/* The number of windows along one axis; 0 if the kernel is larger than the padded
- * input. PyTorch's Conv2d documentation calls it H_out. No other code computes it. */
+/* Returns the number of windows along one axis, or 0 if the dilated kernel is larger
+ * than the padded input. PyTorch's Conv2d documentation calls this number H_out. */
 static inline HOST_DEVICE int64_t conv2d_extent(int64_t in, int64_t kernel,
                                                 int64_t stride, int64_t padding,
                                                 int64_t dilation)
@@ -76,11 +76,11 @@ static inline HOST_DEVICE int64_t conv2d_extent(int64_t in, int64_t kernel,
  *
  *   output = input + alpha * other, both broadcast to a common shape
  *   grad_input = grad_output, grad_other = alpha * grad_output
- *   Each gradient is summed over the axes along which its operand was broadcast.
+ *   Each gradient is a sum over the axes along which the operand was broadcast.
  *
- *   shapes     input (...)   other (...)   output (...) as torch.broadcast_shapes says:
- *              aligned at the last axis, sizes equal or one of them 1, missing axes
- *              are 1. Operands are not expanded. A gradient has its operand's shape.
+ *   shapes     input (...)   other (...)   output (...) as in torch.broadcast_shapes:
+ *              Shapes align at the last axis. A missing axis, or one of size 1, is
+ *              broadcast. Operands come unexpanded. A gradient has the operand's shape.
  *   workspace  none
  */
 typedef struct {
@@ -106,7 +106,7 @@ status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
  *   grad_input  = grad_output @ other^T       grad_other = input^T @ grad_output
  *
  *   shapes     input (..., M, K)   other (..., K, N)   output (..., M, N)
- *              There is no flag for a transposed operand: it has other strides.
+ *              A transposed operand has exchanged strides; there is no flag for it.
  *   workspace  none
  */
 typedef status_t matmul_forward_fn(ctx_t *ctx, const tensor_t *input,
@@ -129,8 +129,8 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
  *   grad_bias    = sum over r of grad_output[r]
  *
  *   shapes     input (..., IC)   weight (OC, IC)   bias (OC) or NULL   output (..., OC)
- *              A row r is one position of the leading axes. Without leading axes there
- *              is one row.
+ *              A row r is one position of all axes of input but the last. If input has
+ *              only one axis, there is one row.
  *   workspace  none
  */
 typedef status_t linear_forward_fn(ctx_t *ctx, const tensor_t *input,
@@ -149,16 +149,16 @@ status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
 
 /* ---- unfold -------------------------------------------------------------------------
  * torch.nn.functional.unfold(input, kernel_size, dilation=1, padding=0, stride=1)
- * im2col: each window of the image becomes a column. Its backward, col2im, is
- * torch.nn.functional.fold.
+ * unfold (im2col) copies each window of the image to a column of output. The backward
+ * of unfold (col2im) is torch.nn.functional.fold.
  *
  *   output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n, ic, ih, iw], or 0 outside
  *   ih = oh*stride_h + kh*dilation_h - padding_h, iw in the same way
  *   grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read this element
  *
  *   shapes     input (N, IC, IH, IW)   output (N, IC*KH*KW, OH*OW)
- *              OH = conv2d_extent(IH, KH, ...), OW in the same way. N may be 0, the
- *              others are at least 1.
+ *              OH = conv2d_extent(IH, KH, ...), OW in the same way.
+ *              The batch size N may be 0. All other sizes are at least 1.
  *   workspace  none
  */
 typedef struct {
@@ -186,13 +186,13 @@ status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_
  *                        input[n, g*IC/G + ic, ih, iw] * weight[oc,ic,kh,kw]
  *   ih = oh*stride_h + kh*dilation_h - padding_h, iw in the same way; 0 is read outside
  *   g  = oc / (OC/G): filter oc reads only the channels of group g
- *   For each product above, grad_output[n,oc,oh,ow] times one factor is added to the
- *   gradient of the other factor. This gives grad_input and grad_weight.
+ *   For each product input * weight, backward adds grad_output * weight to grad_input,
+ *   and grad_output * input to grad_weight, at the indices of the product.
  *   grad_bias[oc] = sum over n, oh, ow of grad_output[n,oc,oh,ow]
  *
  *   shapes     input (N, IC, IH, IW)   weight (OC, IC/G, KH, KW)   bias (OC) or NULL
- *              output (N, OC, OH, OW), OH = conv2d_extent(IH, KH, ...), OW in the same
- *              way. N may be 0, the others are at least 1.
+ *              output (N, OC, OH, OW); OH = conv2d_extent(IH, KH, ...), OW likewise.
+ *              The batch size N may be 0. All other sizes are at least 1.
  *   workspace  none
  */
 typedef struct {
@@ -223,11 +223,11 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
  *
  *   output[n,oc,oh,ow] = bias[oc] + sum over kh, kw of
  *                        input[n, oc / (OC/IC), ih, iw] * weight[oc,0,kh,kw]
- *   with ih, iw and the gradients as in conv2d
+ *   ih, iw and the gradients are as in conv2d with groups = IC.
  *
  *   shapes     input (N, IC, IH, IW)   weight (OC, 1, KH, KW)   bias (OC) or NULL
- *              output (N, OC, OH, OW); OC is a multiple of IC. N may be 0, the others
- *              are at least 1.
+ *              output (N, OC, OH, OW), where OC is a multiple of IC.
+ *              The batch size N may be 0. All other sizes are at least 1.
  *   workspace  none
  */
 typedef struct {
@@ -325,19 +325,19 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              tensor_t *grad_weight, tensor_t *grad_bias);
 
 /* ---- lltm ---------------------------------------------------------------------------
- * The long-long-term-memory cell of PyTorch's C++ extension tutorial: no forget gate,
- * and ELU instead of tanh for the candidate.
+ * The long-long-term-memory cell of PyTorch's C++ extension tutorial. Unlike an LSTM,
+ * it has no forget gate, and uses ELU instead of tanh for the candidate.
  *
  *   preact = weight @ [h, input] + bias      three blocks of H rows: i, o, g
  *   gates  = sigmoid(preact_i), sigmoid(preact_o), elu(preact_g), in this order
  *   new_c  = c + gates_g * gates_i
  *   new_h  = tanh(new_c) * gates_o
  *   elu(x) = x for x > 0, else exp(x) - 1; so elu'(x) = 1 or gates_g + 1
- *   backward is the chain rule through these lines, from grad_new_h and grad_new_c
+ *   backward applies the chain rule to these lines, from grad_new_h and grad_new_c
  *
  *   shapes     input (N, IC)   weight (3*H, H+IC)   bias (3*H)   h (N, H)   c (N, H)
  *              new_h (N, H)   new_c (N, H)   gates (N, 3*H), saved
- *              Backward gets both gradients. If a result is unused, its gradient is 0.
+ *              Backward gets grad_new_h and grad_new_c: zeros if a result is unused.
  *   workspace  none
  */
 typedef status_t lltm_forward_fn(ctx_t *ctx, const tensor_t *input,
@@ -363,27 +363,27 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        tensor_t *grad_c);
 
 /* ---- subm_conv3d --------------------------------------------------------------------
- * Submanifold sparse convolution, stride 1 (Graham, Engelcke and van der Maaten,
- * arXiv 1711.10275). Only P points of a volume have features, and output exists at the
- * same points. A window sums only over its positions that are points.
+ * Submanifold sparse convolution, stride 1 (Graham, Engelcke and van der Maaten, arXiv
+ * 1711.10275). Only P points of a volume have features, and output exists at the same
+ * points. A sum takes only the kernel positions at which a point exists.
  *
  *   Each kernel position (kd, kh, kw) has pairs of points. `write` is the point that is
- *   computed, at (n, z, y, x). `read` is the point at (n, z + (kd - KD/2)*dilation_d,
- *   y + (kh - KH/2)*dilation_h, x + (kw - KW/2)*dilation_w). If it does not exist,
+ *   computed, at (n, z, y, x). `read` is the point at (n, z + (kd - KD/2)*dilation_d, y
+ *   + (kh - KH/2)*dilation_h, x + (kw - KW/2)*dilation_w). If there is no such point,
  *   there is no pair.
  *   For k = (kd*KH + kh)*KW + kw, rulebook[k] lists these pairs (read, write) as row
- *   numbers of features, in rising order of write. count[k] is their number. The rest
- *   of rulebook[k] is undefined.
+ *   numbers of features, in rising order of write. count[k] is the number of pairs. All
+ *   other elements of rulebook[k] are undefined.
  *   output[write] = bias + sum over k, pairs of weight[:,:,kd,kh,kw] @ features[read]
  *   grad_features, grad_weight and grad_bias follow as in conv2d, over the same pairs.
- *   If KD = 1, each plane z is convolved alone.
+ *   If KD = 1, the points of each plane z are convolved alone.
  *
  *   shapes     features (P, IC)   coordinates (P, 4), i32 rows n, z, y, x, no two
  *              equal, in any order   weight (OC, IC, KD, KH, KW), KD, KH and KW odd
  *              bias (OC) or NULL   output (P, OC)
  *              rulebook (KD*KH*KW, P, 2), i32, saved   count (KD*KH*KW), i64, saved
- *              Rulebook and count are both given, or both NULL.
- *   workspace  forward: P row numbers for a sorted order
+ *              The caller gives both rulebook and count, or NULL for both.
+ *   workspace  forward: P row numbers, for the order of the sorted points
  */
 typedef struct {
     int64_t dilation_d, dilation_h, dilation_w;  // at least 1
@@ -413,11 +413,11 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               tensor_t *grad_weight, tensor_t *grad_bias);
 
 /* ---- argument checks ----------------------------------------------------------------
- * <operator>_<direction>_check(same arguments): ranks, sizes, dtypes, devices, strides,
- * alignment, overlap, options and missing tensors, written once in common/check.c. If
- * the answer is STATUS_INVALID_ARGUMENT, read the sentence in ctx->error.
- * subm_conv3d_forward_check sorts the coordinates in scratch, so it may also answer
- * STATUS_NO_MEMORY, with a sentence.
+ * <operator>_<direction>_check gets the operator's arguments. It checks ranks, sizes,
+ * dtypes, devices, strides, alignment, overlap, options and missing tensors. If it
+ * returns STATUS_INVALID_ARGUMENT, read the error message in ctx->error.
+ * subm_conv3d_forward_check sorts the coordinates in scratch memory. So it may also
+ * return STATUS_NO_MEMORY, with an error message.
  */
 status_t add_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                            add_params_t p, tensor_t *output);

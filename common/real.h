@@ -10,8 +10,8 @@
  *     f64       double    double
  *     f16       __half    float     11 bits: for storage, never for sums
  *
- * Write constants in double and cast them: (real)0.5. Take exp, tanh and the like from
- * the functions below. A literal with an `f`, or expf, makes the double build inexact.
+ * Write a constant as double and cast it to real: (real)0.5. Call real_exp, not exp or
+ * expf. A constant with an `f` (0.5f), or expf, makes the double build inexact.
  */
 #ifndef CONVLAB_REAL_H
 #define CONVLAB_REAL_H
@@ -41,9 +41,9 @@ typedef float accum;
 #define REAL_MATH(name) name##f
 #endif
 
-/* Conversions between real and accum, for rungs that are also built for f16. In other
- * builds they do nothing. real_from rounds to nearest even. (A cast does the same, but
- * not in programs compiled with __CUDA_NO_HALF_CONVERSIONS__, such as PyTorch.) */
+/* real_from and accum_from convert between real and accum, in rungs that are also built
+ * for f16. In other builds they return x. real_from rounds to nearest even. A cast is
+ * an error in programs with __CUDA_NO_HALF_CONVERSIONS__, such as PyTorch. */
 #if defined(REAL_F16)
 static inline HOST_DEVICE real real_from(accum x)
 {
@@ -71,11 +71,11 @@ static inline HOST_DEVICE accum real_tanh(accum x)  { return REAL_MATH(tanh)(x);
 static inline HOST_DEVICE accum real_erf(accum x)   { return REAL_MATH(erf)(x); }
 static inline HOST_DEVICE accum real_sqrt(accum x)  { return REAL_MATH(sqrt)(x); }
 
-/* The elements of a tensor of this build's dtype. */
+/* Returns the elements of t, a tensor of dtype REAL_DTYPE. */
 static inline HOST_DEVICE real *real_data(const tensor_t *t) { return (real *)t->data; }
 
-/* A pointer to the element at an index. Do not write to an input, a const tensor_t *:
- * the grader maps its memory read-only. */
+/* at1 to at5 return a pointer to the element of t at an index. Do not write to an
+ * input: the grader maps the memory of inputs read-only. */
 static inline HOST_DEVICE real *at1(const tensor_t *t, int64_t i)
 {
     return real_data(t) + i * t->stride[0];
@@ -102,10 +102,10 @@ static inline HOST_DEVICE real *at5(const tensor_t *t, int64_t i, int64_t j, int
 }
 // clang-format on
 
-#if !defined(__CUDACC__)  // launch.h has one for memory of the device
-/* The tensor's elements as a contiguous block: its own memory if it is contiguous, else
- * a copy in scratch. NULL if there is no memory for the copy. An empty tensor may have
- * no memory: call this only for tensors that have elements. */
+#if !defined(__CUDACC__)  // launch.h has a version for GPU memory
+/* Returns the elements of t as a contiguous array: t->data if t is contiguous, else a
+ * copy in scratch memory. Returns NULL if there is no memory for the copy. Call it only
+ * if t has elements, because t->data of an empty tensor may be NULL. */
 static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
 {
     if (tensor_is_contiguous(t)) return real_data(t);

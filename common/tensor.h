@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* tensor.h - a strided view of memory, and the status codes of operators
  *
- * A tensor_t describes where its elements are in memory. It owns no memory, so nobody
- * frees it. The element at index (i0, i1, ...) is stride[0] * i0 + stride[1] * i1 + ...
- * elements after `data`. With strides, these views need no copy:
+ * A tensor_t describes where the elements of a tensor are in memory. It owns no memory,
+ * so nobody frees a tensor_t. Element (i0, i1, ...) is stride[0] * i0 + stride[1] * i1
+ * + ... elements after `data`. With strides, these views need no copy:
  *
  *      size {2, 3}, stride {3, 1}     a b c      row-major, the usual order
  *                                     d e f
@@ -13,7 +13,7 @@
  *      size {2, 3}, stride {0, 1}     a b c      the first row, read twice (broadcast)
  *                                     a b c
  *
- * This header is C11, C++17 and CUDA C, and includes nothing of PyTorch.
+ * This header compiles as C11, C++17 and CUDA C. It includes no header of PyTorch.
  */
 #ifndef CONVLAB_TENSOR_H
 #define CONVLAB_TENSOR_H
@@ -43,29 +43,29 @@ typedef enum {
     DEVICE_CUDA,
 } device_t;
 
-/* The result of an operator. Unless it is STATUS_OK, the outputs are undefined. */
+/* The return value of an operator. Unless it is STATUS_OK, outputs are undefined. */
 typedef enum {
     STATUS_OK,
-    STATUS_NOT_IMPLEMENTED,   // a starter returns it: nothing is written yet
-    STATUS_INVALID_ARGUMENT,  // from <op>_*_check only; ctx->error has the sentence
+    STATUS_NOT_IMPLEMENTED,   // a starter returns it: the code is not written
+    STATUS_INVALID_ARGUMENT,  // from <op>_*_check; ctx->error has a message
     STATUS_NO_MEMORY,         // ctx_scratch returned NULL
-    STATUS_CUDA_ERROR,        // a CUDA call failed; ctx->error has its text
-    STATUS_UNSUPPORTED,       // outside of the rung's idea: call the next lower rung
+    STATUS_CUDA_ERROR,        // a CUDA call failed; ctx->error has a message
+    STATUS_UNSUPPORTED,       // not for this rung: call the next lower rung
 } status_t;
 
-/* A view of `size` elements of `dtype` on `device`.
- * Inputs: any non-negative stride. Outputs: contiguous (row-major), never overlapping
- * an input. `data` is only aligned to one element. */
+/* A tensor: an array of elements of `dtype` on `device`. An input may have any strides
+ * of at least 0. An output is contiguous (row-major) and overlaps no input. `data` is
+ * aligned to the size of one element, and perhaps not more. */
 typedef struct {
-    void *data;    // element (0, 0, ...); may be NULL if numel is 0
+    void *data;    // the first element; may be NULL if there is none
     int32_t ndim;  // 0 to TENSOR_MAX_DIMS
     dtype_t dtype;
     device_t device;
     int64_t size[TENSOR_MAX_DIMS];    // elements along each axis, 0 or more
-    int64_t stride[TENSOR_MAX_DIMS];  // elements, not bytes; 0 is broadcasting
+    int64_t stride[TENSOR_MAX_DIMS];  // in elements, not bytes; 0 is broadcasting
 } tensor_t;
 
-/* The number of elements; 1 for a tensor without axes, 0 if any axis is empty. */
+/* Returns the number of elements of t: 1 without axes, 0 if an axis has size 0. */
 static inline HOST_DEVICE int64_t tensor_numel(const tensor_t *t)
 {
     int64_t count = 1;
@@ -73,7 +73,7 @@ static inline HOST_DEVICE int64_t tensor_numel(const tensor_t *t)
     return count;
 }
 
-/* Bytes of one element. */
+/* Returns the number of bytes of one element, or 0 if the dtype is unknown. */
 static inline HOST_DEVICE size_t dtype_bytes(dtype_t dtype)
 {
     switch (dtype) {
@@ -87,8 +87,8 @@ static inline HOST_DEVICE size_t dtype_bytes(dtype_t dtype)
     return 0;
 }
 
-/* 1 if the elements are contiguous, in row-major order. The stride of an axis of size 1
- * is ignored. */
+/* Returns 1 if the elements of t are contiguous in row-major order, else 0. The
+ * function ignores the stride of an axis of size 1. */
 static inline HOST_DEVICE int tensor_is_contiguous(const tensor_t *t)
 {
     int64_t expected = 1;
@@ -100,8 +100,8 @@ static inline HOST_DEVICE int tensor_is_contiguous(const tensor_t *t)
     return 1;
 }
 
-/* The offset of position `index` of the first `axes` axes, in elements after data.
- * Positions are counted in row-major order, for all strides:
+/* Returns an offset from t->data in elements. `index` counts the positions along the
+ * first `axes` axes, in row-major order, also if t is not contiguous:
  *
  *     tensor_offset(t, t->ndim, i)       the i-th element
  *     tensor_offset(t, t->ndim - 1, r)   the r-th row (all axes but the last)
@@ -117,7 +117,7 @@ static inline HOST_DEVICE int64_t tensor_offset(const tensor_t *t, int32_t axes,
     return offset;
 }
 
-/* The number of positions of the first `axes` axes: rows or matrices of a batch. */
+/* Returns the product of the first `axes` sizes, e.g. the number of matrices in t. */
 static inline HOST_DEVICE int64_t tensor_count(const tensor_t *t, int32_t axes)
 {
     int64_t count = 1;

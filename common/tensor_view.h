@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: MIT
 /* tensor_view.h - views: another tensor_t over the same memory
  *
- * In PyTorch a tensor has two parts. The storage owns bytes, and has no axes. The other
- * part has the sizes, the strides and the first element's position. A view is a
- * second tensor over the storage of a first tensor. If you write through one of them,
- * you also change the elements of the other.
+ * In PyTorch a tensor has two parts: a storage and a layout. The storage owns bytes,
+ * and has no axes. The layout has sizes, strides and the position of the first element.
+ * A view is a second tensor over the storage of a first tensor. If you write to the
+ * view, you also change the elements of the first tensor.
  *
- * The functions of labs/02_naive_c/tensor_view make views. They compute with sizes,
- * strides and addresses; they never read or write an element. `data` may point to
+ * The functions of labs/02_naive_c/tensor_view make views. These functions compute with
+ * sizes, strides and addresses, and never read or write an element. `data` may point to
  * memory that the CPU cannot read, for instance to the memory of a GPU.
  *
- * These rules hold for all of them:
- *   arguments  The order is the tensor or storage, the wanted layout, the result.
- *              Nobody has checked the arguments before: these functions do it.
+ * These rules hold for all view functions:
+ *   arguments  The order is the tensor or storage, the wanted layout, the result. No
+ *              check runs before: each function checks the arguments.
  *   axes       dim counts as in PyTorch: -1 is the last axis, -ndim the first one. As
  *              in torch.transpose, view_transpose accepts the axes 0 and -1 of a tensor
  *              without axes.
- *   result     STATUS_OK, or STATUS_INVALID_ARGUMENT exactly where PyTorch raises an
- *              error. Then *view may contain anything. A starter returns
- *              STATUS_NOT_IMPLEMENTED.
- *   *view      data, ndim, dtype, device, and the first ndim sizes and strides are
- *              written. dtype and device are the same as in the viewed tensor.
- *   compared   The grader compares the sizes. If the view has elements, it compares the
- *              address of the first one, too. Then it also compares the stride of each
- *              axis with two or more elements. All other strides may be any number,
- *              because they are only multiplied by 0. So may `data` of an empty view.
+ *   result     A function returns STATUS_INVALID_ARGUMENT exactly if PyTorch raises an
+ *              error. Then *view may contain anything. Else it returns STATUS_OK. A
+ *              starter returns STATUS_NOT_IMPLEMENTED.
+ *   *view      A function writes data, ndim, dtype, device, and the first ndim sizes
+ *              and strides. dtype and device are as in the viewed tensor.
+ *   compared   The grader compares the sizes. If the view has elements, it also
+ *              compares the address of the first element, and the stride of each axis
+ *              with two or more elements. All other strides may be any number: they are
+ *              only multiplied by 0. `data` of an empty view may be anything.
  *   memory     *view and *input are different structs. The functions allocate nothing.
  *
- * All products and sums of the numbers below fit into int64_t. Only start and end of a
- * slice may be as small and as large as int64_t allows: x[3:] has end = INT64_MAX.
+ * All products and sums of sizes, strides and offsets fit into int64_t. Only start and
+ * end of a slice may be any number of int64_t: x[3:] has end = INT64_MAX.
  */
 #ifndef CONVLAB_TENSOR_VIEW_H
 #define CONVLAB_TENSOR_VIEW_H
@@ -39,20 +39,20 @@
 extern "C" {
 #endif
 
-/* Memory with an owner, like torch.Tensor.untyped_storage(). */
+/* A block of memory without axes, like torch.Tensor.untyped_storage(). */
 typedef struct {
     void *data;
     int64_t bytes;  // all bytes that may be used
     device_t device;
 } storage_t;
 
-/* The wanted sizes. */
+/* The sizes that the view must have. */
 typedef struct {
     int32_t ndim;  // 0 to TENSOR_MAX_DIMS
     int64_t size[TENSOR_MAX_DIMS];
 } shape_t;
 
-/* The wanted offset, sizes and strides, in elements. */
+/* The offset, sizes and strides that the view must have, in elements. */
 typedef struct {
     int64_t offset;  // of the first element, from the beginning of the storage
     int32_t ndim;    // 0 to TENSOR_MAX_DIMS
@@ -60,12 +60,12 @@ typedef struct {
     int64_t stride[TENSOR_MAX_DIMS];
 } layout_t;
 
-/* The indices start, start + step, ... below end. */
+/* A slice start:end:step has the indices start, start + step, ... below end. */
 typedef struct {
     int64_t start, end, step;  // step is 1 or more
 } slice_params_t;
 
-/* torch.as_strided(input, size, stride, storage_offset): the view that has this layout
+/* torch.as_strided(input, size, stride, storage_offset): a view with layout p
  *
  *   shapes     view p.size
  *   refused    a negative offset, size or stride; a view whose last element would end
@@ -82,18 +82,18 @@ status_t view_transpose(const tensor_t *input, int64_t dim0, int64_t dim1,
 
 /* input[..., start:end:step, ...]: view[.., i, ..] = input[.., start + i*step, ..]
  *
- *   A negative start or end counts from the end of the axis. Then start is moved into
- *   0 to size, and end into start to size, as in Python.
+ *   A negative start or end counts from the end of the axis. Then start is limited to 0
+ *   ... size, and end to start ... size, as in Python.
  *   shapes     view: the sizes of input; along dim the number of indices, perhaps 0
  *   refused    an axis that input does not have (each axis, if input has none); a step
  *              below 1 */
 status_t view_slice(const tensor_t *input, int64_t dim, slice_params_t p,
                     tensor_t *view);
 
-/* input.expand(size): the same elements, read again along axes that are stretched
+/* input.expand(size): stretches axes of size 1, without a copy
  *
- *   The axes of input are aligned with the last ones of p.size. An axis of size 1 gets
- *   any size, also 0. -1 keeps the size of an axis of input. Axes in front are new.
+ *   The axes of input are aligned with the last axes of p.size. An axis of size 1 may
+ *   get any size, also 0. The size -1 keeps the size of an axis. Axes in front are new.
  *   shapes     view p.size, -1 replaced
  *   refused    Fewer axes than input has. A new size for an axis whose size is not 1. A
  *              negative size, except -1 for an axis of input. */
@@ -101,17 +101,17 @@ status_t view_expand(const tensor_t *input, shape_t p, tensor_t *view);
 
 /* input.view(size): the same elements in the same row-major order, with other axes
  *
- *   One size may be -1. It is computed from the other sizes.
+ *   One size may be -1: the function computes this size from the other sizes.
  *   shapes     view p.size, -1 replaced; as many elements as input
  *   refused    two sizes of -1; another negative size; another number of elements. -1
  *              if the product of the other sizes is 0. Sizes that would need a copy;
- *              a tensor without elements never needs one. */
+ *              a tensor without elements never needs a copy. */
 status_t view_reshape(const tensor_t *input, shape_t p, tensor_t *view);
 
 /* ---- DLPack -------------------------------------------------------------------------
- * Libraries share tensors through these structs, without a copy. NumPy, JAX and PyTorch
- * use them. Layout and names are as in the DLPack standard, version 0.8
- * (https://dmlc.github.io/dlpack/latest/c_api.html).
+ * NumPy, JAX, PyTorch and other libraries share tensors through DLPack's structs,
+ * without a copy. Layout and names of the structs are as in the DLPack standard,
+ * version 0.8 (https://dmlc.github.io/dlpack/latest/c_api.html)
  */
 enum { kDLCPU = 1, kDLCUDA = 2 };                               // DLDevice.device_type
 enum { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4 };  // DLDataType.code
@@ -139,9 +139,9 @@ typedef struct {
 
 /* torch.utils.dlpack.to_dlpack(input): describes input to another library
  *
- *   lent->shape and lent->strides point to input's own arrays. These exist as long as
- *   input does; the other library must not change them. lent->data points to the first
- *   element. byte_offset is 0, lanes is 1, the device is the first of its kind.
+ *   lent->shape and lent->strides point to the arrays in *input. The arrays exist as
+ *   long as *input does; the other library must not change them. lent->data points to
+ *   the first element. byte_offset is 0, lanes is 1, device_id is 0.
  *   refused    nothing */
 status_t view_to_dlpack(const tensor_t *input, DLTensor *lent);
 
@@ -150,7 +150,7 @@ status_t view_to_dlpack(const tensor_t *input, DLTensor *lent);
  *   shapes     view: ndim and shape of lent
  *   refused    a negative size or stride; more axes than TENSOR_MAX_DIMS; lanes other
  *              than 1. A dtype or device that tensor.h does not have. (PyTorch accepts
- *              more of them.) */
+ *              more dtypes and devices.) */
 status_t view_from_dlpack(const DLTensor *lent, tensor_t *view);
 
 #ifdef __cplusplus

@@ -71,7 +71,7 @@ def notation(header: str) -> str:
     text = " ".join(line.lstrip(" *") for line in alphabet.splitlines()[1:])
     rows = [f"| {m[1]} | {m[2].strip()} |" for m in _LETTER.finditer(text)]
     said = "\n".join(line[3:] for line in rules.splitlines()[2:])
-    said, _, ruled = said.partition("These rules hold for all of them:\n")
+    said, _, ruled = said.partition("These rules hold for all operators:\n")
     held = [
         f"| {m['what']} | {_words(m['text'])} |" for m in _RULE.finditer(f"{ruled}\n")
     ]
