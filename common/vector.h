@@ -2,9 +2,9 @@
 /* vector.h - one source for AVX-512, AVX2 and NEON
  *
  * A `vec` has as many elements of type `real` as a vector register holds. The operators
- * of C work on it: a * b + c computes all elements at once. With -ffp-contract=fast it
- * becomes one instruction. gcc and clang share these vector types (gcc manual, "Vector
- * Extensions"). This file adds what differs between the two, and what both lack.
+ * of C work on a vec: a * b + c computes all elements at once. With -ffp-contract=fast,
+ * a * b + c is one instruction. gcc and clang share these types (gcc manual, "Vector
+ * Extensions"). This file adds functions for what only gcc, only clang, or neither has.
  *
  *     machine            VECTOR_BYTES   VECTOR_REGISTERS   LANES of float, of double
  *     x86-64, AVX-512    64             32                 16   8
@@ -12,8 +12,8 @@
  *     x86-64 before      16             16                  4   2
  *     aarch64, NEON      16             32                  4   2
  *
- * Choose the size of a register block from these constants. A vector that does not fit
- * into the registers is on the stack. It costs a load and a store in every step.
+ * If a register block needs more vectors than VECTOR_REGISTERS, some vectors are on the
+ * stack. Each use of these vectors costs a load or a store.
  */
 #ifndef CONVLAB_VECTOR_H
 #define CONVLAB_VECTOR_H
@@ -38,10 +38,10 @@ enum { VECTOR_BYTES = 16, VECTOR_REGISTERS = 16 };
 
 enum { LANES = VECTOR_BYTES / sizeof(real) };
 
-/* The register block of a matrix product, rows x vectors of sums: 24 of 32 registers,
- * or 12 of 16. A step loads the vectors of the right matrix. For each row it also loads
- * one number of the left matrix into all lanes. If the columns are channels, four
- * vectors fit better than three: channels are often a multiple of 64. */
+/* A matrix product keeps BLOCK_ROWS x BLOCK_VECTORS vectors of sums in registers. For
+ * each k it loads BLOCK_VECTORS vectors of the right matrix and BLOCK_ROWS numbers of
+ * the left one. For columns that are channels, use CHANNEL_ROWS and CHANNEL_VECTORS.
+ * Channels are often a multiple of 64, that is, of 4 vectors of 16 floats. */
 enum {
     BLOCK_ROWS = VECTOR_REGISTERS == 32 ? 8 : 6,
     BLOCK_VECTORS = VECTOR_REGISTERS == 32 ? 3 : 2,
@@ -51,29 +51,29 @@ enum {
 
 typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
 
-/* Put it before a loop with a constant count. The compiler unrolls the loop completely.
- * So an array of vec, indexed by the loop variable, stays in registers. */
+/* Put UNROLL before a loop with a constant count. The compiler then unrolls the whole
+ * loop. So an array of vec that the loop variable indexes stays in registers. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
 
-/* Put it before a function that is called with constants. Its body is copied into each
- * caller. There, loops over these constants have a constant count. */
+/* Put EXPAND before a function that gets constant arguments. The compiler inlines it
+ * into each caller. There, loops over these constants have a constant count. */
 #define EXPAND static inline __attribute__((always_inline))
 
-/* Put it before a function with loops that need all registers. Its body is never copied
- * into a caller: the caller's pointers would take some of the registers. */
+/* Put APART before a function with loops that need all registers. The compiler never
+ * inlines it, because the caller's pointers would take some of the registers. */
 #define APART __attribute__((noinline)) static
 
-/* x in every lane. */
+/* Returns a vector with x in every lane. */
 static inline vec vec_splat(real x)
 {
     return x - (vec){0};
 }
 
-/* LANES elements from p on. p is only aligned to one element. */
+/* Returns a vector with p[0] ... p[LANES - 1]. p is only aligned to one element. */
 static inline vec vec_load(const real *p)
 {
     vec v;
@@ -86,8 +86,8 @@ static inline void vec_store(real *p, vec v)
     memcpy(p, &v, sizeof v);
 }
 
-/* v, kept in a register. Without it gcc loads the vector again in each multiply-add
- * that uses it: as many loads as multiply-adds. */
+/* Returns v, and keeps v in a register. Without vec_keep, gcc loads v from memory again
+ * for each multiply-add that uses v. */
 static inline vec vec_keep(vec v)
 {
 #if defined(__x86_64__)
@@ -98,7 +98,7 @@ static inline vec vec_keep(vec v)
     return v;
 }
 
-/* The sum of all lanes: the upper half is added to the lower one until one is left. */
+/* Returns the sum of all lanes: adds the upper half to the lower until one is left. */
 static inline real vec_sum(vec v)
 {
     real lane[LANES];
@@ -111,9 +111,9 @@ static inline real vec_sum(vec v)
 }
 
 /* ---- some of the lanes, and stores past the caches ----------------------------------
- * Only this part depends on the machine. Without optimisation (rung.mk: make debug, the
- * sanitizers) some lanes are taken one by one. So an access out of bounds is found. No
- * macro chooses this: every build compiles the same text.
+ * The instructions for some of the lanes depend on the machine. In a build without
+ * optimisation (make debug, sanitizers) these functions take lanes one by one. So a
+ * sanitizer finds an access out of bounds. vec_one_by_one chooses, not a macro.
  */
 #if defined(__AVX512F__) && defined(REAL_F64)
 #define VECTOR_MASK(n)        (__mmask8)((1u << (n)) - 1)
@@ -140,15 +140,15 @@ static inline real vec_sum(vec v)
 #define VECTOR_STREAM(p, v)   _mm256_stream_ps(p, v)
 #endif
 
-/* Whether lanes are taken one by one. An optimising compiler knows that `one` is 1. */
+/* Returns 1 in builds without optimisation: only an optimiser knows that `one` is 1. */
 EXPAND int vec_one_by_one(void)
 {
     const int one = 1;
     return !__builtin_constant_p(one);
 }
 
-/* The first n elements from p on, and 0 in the other lanes. It reads no memory after
- * these n elements; 0 <= n <= LANES. */
+/* Returns a vector with the first n elements at p, and 0 in all other lanes. The
+ * function reads no memory after these n elements; 0 <= n <= LANES. */
 static inline vec vec_load_first(const real *p, int64_t n)
 {
     if (__builtin_constant_p(n) && n == LANES) return vec_load(p);
@@ -160,7 +160,7 @@ static inline vec vec_load_first(const real *p, int64_t n)
     return v;
 }
 
-/* Stores the first n lanes of v from p on; 0 <= n <= LANES. */
+/* Stores the first n lanes of v to p[0], ... p[n - 1]; 0 <= n <= LANES. */
 static inline void vec_store_first(real *p, vec v, int64_t n)
 {
 #if defined(VECTOR_STORE)
@@ -176,9 +176,9 @@ static inline void vec_store_first(real *p, vec v, int64_t n)
     for (int64_t i = 0; i < n; i++) p[i] = v[i];
 }
 
-/* Stores past the caches, for results that are not read soon. Then the old contents of
- * the memory are not read first. p is aligned to VECTOR_BYTES. Call vec_stream_end()
- * after the last one. If the machine has no such store, it is an ordinary store. */
+/* Stores v past the caches, for results that no code reads soon. So the memory's old
+ * contents are not read first. p is aligned to VECTOR_BYTES. Call vec_stream_end()
+ * after the last vec_stream. Without AVX2, vec_stream is an ordinary store. */
 static inline void vec_stream(real *p, vec v)
 {
 #if defined(VECTOR_STREAM)
@@ -188,7 +188,7 @@ static inline void vec_stream(real *p, vec v)
 #endif
 }
 
-/* After it, other threads see the streamed stores before all later stores. */
+/* Makes other threads see all vec_stream stores before any later store. */
 static inline void vec_stream_end(void)
 {
 #if defined(VECTOR_STREAM)
@@ -197,9 +197,9 @@ static inline void vec_stream_end(void)
 }
 
 /* ---- two vectors, interleaved -------------------------------------------------------
- * A transposition is made of these steps. Each step interleaves the first half of the
- * rows of a matrix with the second half. A matrix of 2^k rows is transposed after k
- * steps.
+ * vec_transpose transposes a matrix of 2^k rows in k steps. Each step interleaves the
+ * first half of the rows with the second half. vec_zip_low and vec_zip_high interleave
+ * two rows a and b:
  *
  *     a            a0 a1 a2 a3          vec_zip_low(a, b)     a0 b0 a1 b1
  *     b            b0 b1 b2 b3          vec_zip_high(a, b)    a2 b2 a3 b3
@@ -228,7 +228,7 @@ static inline vec vec_zip_high(vec a, vec b)
     return __builtin_shufflevector(a, b, VECTOR_HIGH);
 }
 
-/* Exchanges lane j of rows[i] and lane i of rows[j]. */
+/* Transposes rows: exchanges lane j of rows[i] and lane i of rows[j]. */
 static inline void vec_transpose(vec rows[LANES])
 {
     UNROLL
@@ -244,9 +244,9 @@ static inline void vec_transpose(vec rows[LANES])
     }
 }
 
-/* to[j * to_stride + i] = from[i * from_stride + j] for i < ROWS, j < COLS: transposes
- * a matrix square by square. The two do not overlap. It prefetches the memory after a
- * square, which is often the next square. */
+/* Transposes `from` into `to`: to[j * to_stride + i] = from[i * from_stride + j] for i
+ * < ROWS, j < COLS. It works in squares of LANES x LANES, and prefetches later elements
+ * of each row. `from` and `to` do not overlap. */
 static inline void vec_transpose_copy(const real *from, int64_t from_stride,
                                       real *restrict to, int64_t to_stride,
                                       int64_t ROWS, int64_t COLS)
