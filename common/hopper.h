@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: MIT
 /* hopper.h - the tensor memory accelerator and the tensor cores of sm_90a, by name
  *
- * They are for nvcc only, because cusim cannot run them. If a rung includes this file,
- * lab.toml says needs = "gpu". All functions except the first are for kernels.
+ * cusim cannot run these functions. If a rung includes this file, lab.toml therefore
+ * says needs = "gpu". matrix_map is for the CPU. All other functions are for kernels.
  *
  *   hopper::matrix_map(map, data, ROWS, COLUMNS, HEIGHT)
  *                             On the CPU, make a map of a dense matrix of floats for
- *                             tile(). A tile is HEIGHT rows of 32 numbers. The copy
- *                             rounds them to TF32.
- *   hopper::barrier_begin(b)  One thread begins barrier b. Each phase waits for one
- *                             arrival.
- *   hopper::barrier_ready()   The same thread calls it after the last barrier_begin.
- *                             The copy engine then sees the barriers.
- *   hopper::barrier_expect(b, n)   Arrive. The phase ends when n bytes have arrived.
- *   hopper::barrier_wait(b, p)     Wait until the phase of parity p ends. The parities
- *                             are 0, 1, 0, ...
+ *                             tile(). A tile is HEIGHT rows of 32 numbers. tile()
+ *                             rounds the numbers to TF32.
+ *   hopper::barrier_begin(b)  One thread initialises barrier b. Each phase of b waits
+ *                             for one arrival.
+ *   hopper::barrier_ready()   Call it in the same thread, after the last barrier_begin.
+ *                             Then the copy engine sees the barriers.
+ *   hopper::barrier_expect(b, n)   Arrive at b. The phase ends when n bytes are copied.
+ *   hopper::barrier_wait(b, p)     Wait until the phase of parity p ends. The phases
+ *                             have the parities 0, 1, 0, ...
  *   hopper::tile(to, map, row, column, b)   One thread starts to copy a tile to shared
- *                             memory, at a multiple of 1024 bytes. It reads zeros
- *                             outside of the matrix. Chunk c (16 bytes) of row r
- *                             arrives at chunk c ^ r % 8.
- *   hopper::wgmma_fence()     Call it before the first product, if other instructions
- *                             wrote the registers.
+ *                             memory, to a multiple of 1024 bytes. Outside of the
+ *                             matrix it copies zeros. Chunk c (16 bytes) of row r of
+ *                             the tile arrives at chunk c ^ r % 8.
+ *   hopper::wgmma_fence()     Call it before the first wgmma_tf32, if other
+ *                             instructions wrote the registers of d.
  *   hopper::wgmma_tf32(d, a, b)    Four warps start d += a b^T and do not wait. They
- *                             use 8 columns of both tiles, from addresses a and b. The
- *                             tile of a has 64 rows, the tile of b has 128. For i below
- *                             64, d[i] in lane l of warp w is in row
- *                             16 w + l/4 + i/2%2*8, column i/4*8 + l%4*2 + i%2.
- *   hopper::wgmma_commit()    The products since the last commit are now a group.
- *   hopper::wgmma_wait()      Wait until all groups are done. Then shared memory is
- *                             free.
+ *                             use 8 columns of tile a (64 rows) and of tile b (128
+ *                             rows), from these addresses on. For i below 64, d[i] in
+ *                             lane l of warp w is in row 16 w + l/4 + i/2%2*8, column
+ *                             i/4*8 + l%4*2 + i%2.
+ *   hopper::wgmma_commit()    Make one group of the products since the last commit.
+ *   hopper::wgmma_wait()      Wait until all groups are done. Then the tiles in shared
+ *                             memory are free.
  */
 #ifndef CONVLAB_HOPPER_H
 #define CONVLAB_HOPPER_H
@@ -46,7 +46,7 @@ typedef CUresult (*encode_t)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, voi
                              CUtensorMapSwizzle, CUtensorMapL2promotion,
                              CUtensorMapFloatOOBfill);
 
-/* The driver's function is found by its name, so no program must link with libcuda. */
+/* Fills `map`. Finds the driver's function by name: no program must link libcuda. */
 static inline cudaError_t matrix_map(CUtensorMap *map, const void *data, int64_t ROWS,
                                      int64_t COLUMNS, unsigned HEIGHT)
 {
@@ -139,9 +139,9 @@ __device__ __forceinline__ void wgmma_wait()
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-/* The layout of a tile in shared memory. Addresses and distances are in units of 16
- * bytes:
- *   bits  0-13   its address; 8 columns later is 32 bytes later, under the same swizzle
+/* Returns 64 bits that describe a tile in shared memory to wgmma. An address or a
+ * distance counts units of 16 bytes:
+ *   bits  0-13   address of the tile; the next 8 columns begin 32 bytes later
  *   bits 16-29   ignored with a swizzle of 128 bytes
  *   bits 32-45   distance of rows r and r + 8: 1024 bytes
  *   bits 62-63   1: rows of 128 bytes, swizzled */

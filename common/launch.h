@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /* launch.h - helpers for the launchers of CUDA rungs
  *
- * It has CUDA_TRY for failed CUDA calls, and the number of blocks for some elements. It
- * also makes contiguous copies on the device, and views of the matrices of a batch.
- * No line needs nvcc. A C++17 compiler compiles it with the declarations of the CUDA
- * runtime, if another program has translated the launches, <<<...>>>.
+ * CUDA_TRY returns an error if a CUDA call fails. Other functions compute the number of
+ * blocks, make contiguous copies on the GPU, and make views of the matrices of a batch.
+ * This file does not need nvcc: any C++17 compiler can compile it with the declarations
+ * of the CUDA runtime, if another program has translated the launches, <<<...>>>.
  *
- * A launcher runs on the CPU. It must not read t->data, because this points into the
- * memory of the device. Its kernels may read it. Pass a tensor_t to a kernel by value:
+ * A launcher runs on the CPU. It must not read elements, because t->data points to GPU
+ * memory. A kernel may read elements. Pass a tensor_t to a kernel by value:
  *
  *     const __grid_constant__ tensor_t input
  *
- * Arguments are in constant memory, once for all threads. __grid_constant__ keeps the
- * tensor_t there. Without it a loop with tensor_offset(&input, ...) takes its address.
- * Then each thread makes a copy of 120 bytes.
+ * Kernel arguments are in constant memory, once for all threads. __grid_constant__
+ * keeps the tensor_t there. Without __grid_constant__, each thread copies the 120 bytes
+ * of `input` if a loop takes the address (tensor_offset(&input, ...)).
  */
 #ifndef CONVLAB_LAUNCH_H
 #define CONVLAB_LAUNCH_H
@@ -23,10 +23,10 @@
 
 #include "operators.h"
 
-/* CUDA_TRY(ctx, call): unless the call returns cudaSuccess, it leaves the operator
- * with STATUS_CUDA_ERROR and a sentence in ctx->error. After a launch, the call is
- * cudaGetLastError(). It reports a launch that failed to start. If a kernel fails while
- * it runs, the caller gets the error when it waits for the stream. */
+/* If the CUDA call fails, CUDA_TRY writes a message to ctx->error and returns
+ * STATUS_CUDA_ERROR from the operator. After a launch, the call is cudaGetLastError():
+ * it reports a launch that failed to start. If a kernel fails while it runs, the
+ * operator's caller gets the error when it waits for the stream. */
 #define CUDA_TRY(ctx, call)                                                            \
     do {                                                                               \
         const cudaError_t cuda_try_error = (call);                                     \
@@ -43,25 +43,25 @@ static inline status_t cuda_failure(ctx_t *ctx, cudaError_t error, const char *c
     return STATUS_CUDA_ERROR;
 }
 
-/* The number of parts of `part` elements that cover `count`; 0 for 0. */
+/* Returns the number of blocks of `part` elements for `count` elements; 0 for 0. */
 static inline HOST_DEVICE int64_t ceil_div(int64_t count, int64_t part)
 {
     return (count + part - 1) / part;
 }
 
-/* A number of blocks as the x of a grid. x may be 2^31 - 1, but y and z only 65535, so
- * all rungs number their blocks along x. A larger number becomes 0. A grid of 0 blocks
- * cannot be launched: this is an error instead of half a result. If there are no
- * elements, the number is 0, too: return before the launch. */
+/* Returns `blocks` as a grid's x, or 0 if `blocks` is above 2^31 - 1. Rungs number
+ * blocks only along x, because y and z are at most 65535. A grid of 0 blocks fails to
+ * launch, so the operator reports an error instead of half a result. If there are no
+ * elements, return before the launch. */
 static inline unsigned grid_of(int64_t blocks)
 {
     return blocks <= INT32_MAX ? (unsigned)blocks : 0;
 }
 
-enum { TENSOR_COPY_THREADS = 256 };  // of a block
+enum { TENSOR_COPY_THREADS = 256 };  // threads of a block
 
-/* tensor_offset(t, t->ndim, index) with divisions of 32 bits. On a GPU they take a
- * fifth of the instructions of divisions of 64 bits. */
+/* Returns tensor_offset(t, t->ndim, index), but divides 32-bit numbers. On a GPU a
+ * 32-bit division takes a fifth of the instructions of a 64-bit division. */
 static inline HOST_DEVICE int64_t tensor_offset_32(const tensor_t *t, uint32_t index)
 {
     int64_t offset = 0;
@@ -73,7 +73,7 @@ static inline HOST_DEVICE int64_t tensor_offset_32(const tensor_t *t, uint32_t i
     return offset;
 }
 
-/* A block owns 256 consecutive elements of the copy, a thread one. No shared memory. */
+/* A block copies 256 consecutive elements of t, a thread one. No shared memory. */
 static __global__ void tensor_copy_kernel(const __grid_constant__ tensor_t t,
                                           real *__restrict__ copy, int64_t COUNT)
 {
@@ -84,11 +84,11 @@ static __global__ void tensor_copy_kernel(const __grid_constant__ tensor_t t,
         &t)[fits ? tensor_offset_32(&t, (uint32_t)i) : tensor_offset(&t, t.ndim, i)];
 }
 
-/* The tensor's elements as a contiguous block: its own memory, or else a copy in
- * scratch, made on ctx->stream. NULL if there is no memory for the copy. An empty
- * tensor may have no memory: call this only for tensors that have elements. After the
- * kernel that reads the copy, call CUDA_TRY(ctx, cudaGetLastError()). It also reports
- * a copy that failed to start. */
+/* Returns the elements of t as a contiguous array: t->data, or else a copy in scratch
+ * memory, made on ctx->stream. Returns NULL if there is no memory for the copy. Call
+ * it only if t has elements. After the kernel that reads the copy, write
+ * CUDA_TRY(ctx, cudaGetLastError()): this also reports a copy kernel that failed to
+ * start. */
 static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
 {
     if (tensor_is_contiguous(t)) return real_data(t);
@@ -101,15 +101,15 @@ static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
     return copy;
 }
 
-/* A matrix with any strides: element (r, c) is data[r * row_stride +
- * c * column_stride]. Strides count elements, and one of them may be 0. */
+/* A matrix with any strides: element (r, c) is data[r * row_stride + c *
+ * column_stride]. A stride counts elements, and may be 0. */
 typedef struct {
     const real *data;
     int64_t rows, columns;
     int64_t row_stride, column_stride;
 } matrix_t;
 
-/* A view of matrix b of a batch (..., rows, columns). No element is copied. */
+/* Returns a view of matrix b of a batch t (..., rows, columns). Copies no element. */
 static inline HOST_DEVICE matrix_t matrix_of(const tensor_t *t, int64_t b)
 {
     const int32_t row = t->ndim - 2, column = t->ndim - 1;
@@ -125,13 +125,13 @@ static inline HOST_DEVICE const real *matrix_at(const matrix_t *m, int64_t r, in
     return m->data + r * m->row_stride + c * m->column_stride;
 }
 
-/* Whether neighbours in memory are in a column of the matrices of t, not in a row. */
+/* Returns whether the matrices of t are stored column by column, not row by row. */
 static inline HOST_DEVICE bool tensor_is_down(const tensor_t *t)
 {
     return t->stride[t->ndim - 2] < t->stride[t->ndim - 1];
 }
 
-/* Whether the matrices of t consist of packs, 16 aligned bytes, in a row or column. */
+/* Returns whether t can be read in aligned packs of 16 bytes, along rows or columns. */
 static inline bool tensor_is_packed(const tensor_t *t)
 {
     const int64_t LANES = 16 / sizeof(real);
@@ -143,7 +143,7 @@ static inline bool tensor_is_packed(const tensor_t *t)
     return packed && (uintptr_t)t->data % 16 == 0;
 }
 
-/* A view of a batch (..., columns, rows): the matrices of t, transposed. */
+/* Returns a view (..., columns, rows) of t: each matrix of t is transposed. */
 static inline HOST_DEVICE tensor_t tensor_transposed(const tensor_t *t)
 {
     const int32_t row = t->ndim - 2, column = t->ndim - 1;
@@ -153,15 +153,15 @@ static inline HOST_DEVICE tensor_t tensor_transposed(const tensor_t *t)
     return view;
 }
 
-/* A tile of a batch of matrices, each of ROWS x COLUMNS tiles. */
+/* The position of one tile: a matrix of the batch, a row and a column of tiles. */
 typedef struct {
     int64_t matrix, row, column;
 } tile_place_t;
 
-/* The tile of block i. Blocks with neighbouring numbers work at the same time. They go
+/* Returns the tile of block i. Blocks with neighbouring i run at the same time. They go
  * down the columns of BAND rows of tiles, then of the next BAND rows. So 256 blocks
- * use 16 rows and 16 columns of tiles, in L2. With blocks row by row, in a matrix 64
- * tiles wide, they would use 4 rows and 64 columns. */
+ * read 16 rows and 16 columns of tiles, in L2. Row by row, in a matrix 64 tiles wide,
+ * the 256 blocks would read 4 rows and 64 columns. */
 static inline HOST_DEVICE tile_place_t place_of_tile(int64_t i, int64_t ROWS,
                                                      int64_t COLUMNS)
 {

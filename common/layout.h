@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-/* layout.h - tensors around memory, and offsets of elements of images
+/* layout.h - makes a tensor_t for scratch memory, and finds pixels of images
  *
- * It is for launchers and kernels of lab 04 that make matrices of scratch memory, or
- * loop over images. Its functions only compute addresses.
+ * Launchers and kernels of lab 04 use these functions. The functions only compute
+ * addresses and indices: they read and write no elements.
  */
 #ifndef CONVLAB_LAYOUT_H
 #define CONVLAB_LAYOUT_H
 
 #include "launch.h"
 
-/* A contiguous tensor on the device with these sizes. It does not own its memory: this
- * is scratch, or the result of tensor_contiguous. Do not write to it if `data` was
- * const. */
+/* Returns a contiguous tensor_t over `data`, with these sizes. `data` is GPU memory:
+ * scratch memory, or what tensor_contiguous returned. If `data` belongs to an input, do
+ * not write to the elements. */
 static inline tensor_t tensor_dense(const real *data, int32_t ndim, const int64_t *size)
 {
     tensor_t t = {};
@@ -25,21 +25,21 @@ static inline tensor_t tensor_dense(const real *data, int32_t ndim, const int64_
     return t;
 }
 
-/* A matrix (R, D) */
+/* Returns a contiguous tensor_t over `data`: a matrix (R, D) */
 static inline tensor_t tensor_2d(const real *data, int64_t R, int64_t D)
 {
     const int64_t size[] = {R, D};
     return tensor_dense(data, 2, size);
 }
 
-/* N matrices (N, R, D) */
+/* Returns a contiguous tensor_t over `data`: N matrices, (N, R, D) */
 static inline tensor_t tensor_3d(const real *data, int64_t N, int64_t R, int64_t D)
 {
     const int64_t size[] = {N, R, D};
     return tensor_dense(data, 3, size);
 }
 
-/* N times G matrices (N, G, R, D) */
+/* Returns a contiguous tensor_t over `data`: N times G matrices, (N, G, R, D) */
 static inline tensor_t tensor_4d(const real *data, int64_t N, int64_t G, int64_t R,
                                  int64_t D)
 {
@@ -47,19 +47,19 @@ static inline tensor_t tensor_4d(const real *data, int64_t N, int64_t G, int64_t
     return tensor_dense(data, 4, size);
 }
 
-/* The elements of a result; NULL if the result is not wanted. */
+/* Returns the elements of an output t; NULL if t is NULL because nobody wants it. */
 static inline real *data_or_null(const tensor_t *t)
 {
     return t ? real_data(t) : NULL;
 }
 
-/* An element of a batch of images (N, C, H, W). */
+/* The index of one element of a batch of images (N, C, H, W). */
 typedef struct {
     int64_t n, c, h, w;
 } place_t;
 
-/* The position of the i-th element in row-major order, for all strides: neighbours are
- * along w. */
+/* Returns the index (n, c, h, w) of element i of `images`. i counts in row-major order
+ * for all strides, so elements i and i + 1 are neighbours along w. */
 static inline HOST_DEVICE place_t place_of(const tensor_t *images, int64_t i)
 {
     const int64_t C = images->size[1], H = images->size[2], W = images->size[3];
@@ -69,7 +69,7 @@ static inline HOST_DEVICE place_t place_of(const tensor_t *images, int64_t i)
     return at;
 }
 
-/* Whether images have a pixel in row h and column w. Otherwise it is padding. */
+/* Returns whether the pixel (h, w) is inside of the images, and not in the padding. */
 static inline HOST_DEVICE bool has_pixel(const tensor_t *images, int64_t h, int64_t w)
 {
     return h >= 0 && h < images->size[2] && w >= 0 && w < images->size[3];

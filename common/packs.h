@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* packs.h - tiles in shared memory for tensor cores, copied in packs of 16 bytes
  *
- * An operand is a matrix (x, k) of Numbers, float or __half; x is m or n. Its packs run
- * along k, or along x. A tile has 128 x and BK k. If packs run along k, a line of the
- * tile is one x with all k. Else a line is one k with all x.
+ * An operand is a matrix (x, k) of Numbers, float or __half: x is m or n. A tile has
+ * 128 values of x and BK of k. A pack is 16 bytes along k (ALONG_K) or along x. With
+ * ALONG_K a line of the tile is one x with all k. Else a line is one k with all x.
  *
  *   packs_t<Number, ALONG_K, BK, THREADS>   one operand's tiles in a block of THREADS:
  *     PITCH               distance of two lines, in numbers
@@ -19,13 +19,13 @@
 
 #include "launch.h"
 
-enum { LINES = 128 };  // x of a tile
+enum { LINES = 128 };  // values of x in a tile
 
-/* What a thread copies: packs of the next tile. */
+/* The packs (16 bytes each) that one thread copies from a matrix to the next tile. */
 template <class Number> struct source_t {
-    const Number *next;  // the first one
-    int64_t apart;       // distance of two packs
-    int to, k, rows;     // its offset in a tile, its k, rows of the matrix from its x
+    const Number *next;  // the first pack
+    int64_t apart;       // distance of two packs in the matrix
+    int to, k, rows;     // the first pack's offset in a tile and k; rows from its x on
 };
 
 template <class Number, bool ALONG_K, int BK, int THREADS> struct packs_t {
@@ -33,9 +33,9 @@ template <class Number, bool ALONG_K, int BK, int THREADS> struct packs_t {
     enum { PITCH = ALONG_K ? BK : LINES + 8, PACKS = LINE / PACK };
     enum { COPIES = LINES * BK / PACK / THREADS, APART = THREADS / PACKS };
 
-    /* ldmatrix reads a pack in each of 8 rows of x: the swizzle (^) moves them to all
-     * 32 banks. If packs run along x, two lines are 136 numbers apart. Then 8 floats in
-     * each of 4 lines use all 32 banks. So does a pack of halves in each of 8 lines. */
+    /* Returns the offset of number (x, k) in a tile. With ALONG_K, ldmatrix reads packs
+     * of 8 rows x: the swizzle (^) moves the packs to all 32 banks. Else lines are 136
+     * numbers apart: 8 floats of 4 lines, or 8 halves of 8 lines, use all banks. */
     static __device__ int place(int x, int k)
     {
         const int ROWS = 8 * PACK / BK;  // of x in 128 bytes
@@ -68,8 +68,8 @@ static inline __device__ void store_pair(__half *to, float first, float second)
     *(__half2 *)to = __floats2half2_rn(first, second);
 }
 
-/* Stores the 16 I x 8 J sums of a warp, two at a time (ptx.h, mma). Output has N
- * columns, and rows x columns of the sums are inside of it. Columns and N are even. */
+/* A warp stores its 16 I x 8 J sums in pairs (layout: ptx.h, mma_f16). Only the first
+ * rows x columns sums are inside of output (..., N). `columns` and N are even. */
 template <class Number, int I, int J>
 static __device__ void store(Number *output, int64_t N, int64_t rows, int64_t columns,
                              const float (&sum)[I][J][4])

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* ptx.h - the instructions of tensor cores and of asynchronous copies, by name
  *
- * CUDA C++ has no functions for these instructions, so a rung includes this file. nvcc
- * compiles the PTX. cusim compiles C++ with the same meaning. They need sm_80 or later.
+ * CUDA C++ has no functions for these instructions, so a rung includes this file. The
+ * instructions need sm_80 or later. cusim, the simulator, runs C++ of the same meaning.
  *
  *   ptx::mma_f16(d, a, b, c)    d = a b + c by one warp, m16n8k16: a 16 x 16, b 16 x 8,
  *   ptx::mma_bf16(d, a, b, c)   c and d 16 x 8 in float. In lane l, g = l/4, p = l%4:
@@ -13,18 +13,18 @@
  *   ptx::mma_tf32(d, a, b, c)   the same, m16n8k8: a 16 x 8, b 8 x 8, one number each:
  *                               a[0] row g, column p  a[1] row g+8  a[2] a[3] col. p+4
  *                               b[0] row p, column g   b[1] row p+4
- *   ptx::to_tf32(x)             x rounded to TF32, as such a register
+ *   ptx::to_tf32(x)             x rounded to TF32: one number of a or b of mma_tf32
  *   ptx::ldmatrix(r, row)       loads 1, 2 or 4 matrices (the length of r) from shared
  *                               memory. Each has 8 x 8 numbers of 16 bits. Lane l gives
  *                               the address of row l%8 of matrix l/8, a multiple of 16.
- *                               It gets columns 2p 2p+1 of row g of each matrix.
- *   ptx::ldmatrix_trans(r, row) the same, transposed: rows 2p 2p+1 of column g
+ *                               Lane l gets columns 2p 2p+1 of row g of each.
+ *   ptx::ldmatrix_trans(r, row) as ldmatrix, but lane l gets rows 2p 2p+1 of column g
  *   ptx::cp_async<bytes>(shared, global)           copy 4, 8 or 16 bytes; do not wait
  *   ptx::cp_async_zfill<bytes>(shared, global, n)  read only n bytes, the rest is 0
- *   ptx::cp_async_commit()      the copies since the last commit are now a group
- *   ptx::cp_async_wait<n>()     wait until at most n groups of this thread are left
+ *   ptx::cp_async_commit()      make one group of the copies since the last commit
+ *   ptx::cp_async_wait<n>()     wait until this thread has at most n unfinished groups
  *   ptx::cp_async_wait_all()    wait until all copies of this thread are done. After a
- *                               barrier other threads may read the numbers.
+ *                               barrier other threads may read the copied numbers.
  */
 #ifndef CONVLAB_PTX_H
 #define CONVLAB_PTX_H
