@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* arguments.h - the statements of check.c, and the sentences of its errors
+/* arguments.h - functions that check one argument and write an error message
  *
- * arguments_t stands for one call of an operator. Every statement below looks at one
- * argument. The first wrong argument sets the status and writes a sentence to
- * ctx->error. From then on all statements do nothing and all sizes are 1. So a check is
- * a plain list, without a branch after every line.
+ * An arguments_t describes one call of an operator. Each function below checks one
+ * argument. If the argument is wrong, the function sets args->status and writes an
+ * error message to ctx->error. After an error, all later checks return at once, and
+ * size() returns 1. So check.c needs no `if` after each check.
  *
- * Only check.c includes this file: together they are one object to build.
+ * Only check.c includes this file: the two files are compiled into one object file.
  */
 #ifndef CONVLAB_ARGUMENTS_H
 #define CONVLAB_ARGUMENTS_H
@@ -19,13 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TENSORS = 16 };  // in one call; lltm's backward has 12
+enum { MAX_TENSORS = 16 };  // of one call; lltm_backward has 12
 
-/* Beyond these a number is a mistake, and arithmetic with it could overflow. */
-static const int64_t MAX_ELEMENTS = (int64_t)1 << 40;  // of a tensor, with its gaps
+/* Limits: with larger sizes or options, int64_t arithmetic could overflow. */
+static const int64_t MAX_ELEMENTS = (int64_t)1 << 40;  // last minus first element
 static const int64_t MAX_OPTION = (int64_t)1 << 20;
 
-typedef enum { REAL, ACCUM, I32, I64 } kind_t;  // the dtypes of operators.h
+typedef enum { REAL, ACCUM, I32, I64 } kind_t;  // dtypes in operators.h; REAL is `real`
 
 typedef struct {
     int32_t ndim;
@@ -38,17 +38,17 @@ typedef struct {
 
 typedef struct {
     ctx_t *ctx;
-    const char *op;   // the operator's name: the first word of the sentence
-    status_t status;  // STATUS_OK until a statement does not hold
-    dtype_t real;     // of the first tensor taken, which is always a REAL one
-    int32_t count;    // tensors taken
+    const char *op;   // the operator's name, the first word of a message
+    status_t status;  // STATUS_OK until an argument is wrong
+    dtype_t real;     // the dtype of the first tensor of the call
+    int32_t count;    // the number of tensors so far
     const char *name[MAX_TENSORS];
     const tensor_t *tensor[MAX_TENSORS];
 } arguments_t;
 
 /* ---- words ----------------------------------------------------------------------- */
 
-/* Reports a statement that does not hold. Only the first one writes its sentence. */
+/* Writes an error message to ctx->error, but only for the first wrong argument. */
 static void fail(arguments_t *args, const char *format, ...)
 {
     if (args->status != STATUS_OK) return;
@@ -97,15 +97,15 @@ static const char *device_name(device_t device)
 
 /* ---- shapes ---------------------------------------------------------------------- */
 
-/* The size along an axis. A negative axis counts from the end. After a failure it is 1.
- * A long long, because that is what %lld prints. */
+/* Returns t->size[axis]. A negative axis counts from the end. After an error, size
+ * returns 1. The type is long long, because printf's %lld prints a long long. */
 static long long size(const arguments_t *args, const tensor_t *t, int32_t axis)
 {
     if (args->status != STATUS_OK) return 1;
     return t->size[axis < 0 ? t->ndim + axis : axis];
 }
 
-/* The shape of t without its last `less` axes. */
+/* Returns the shape of t without the last `less` axes; after an error, no axes. */
 static shape_t leading(const arguments_t *args, const tensor_t *t, int32_t less)
 {
     shape_t shape = {0, {0}};
@@ -142,7 +142,7 @@ static shape_t shape3(int64_t i, int64_t j, int64_t k)
     return append(shape2(i, j), k);
 }
 
-/* a * b. If it is larger than MAX_ELEMENTS, MAX_ELEMENTS + 1. */
+/* Returns a * b, or MAX_ELEMENTS + 1 if the product is larger than MAX_ELEMENTS. */
 static int64_t times(int64_t a, int64_t b)
 {
     return b == 0 || a <= MAX_ELEMENTS / b ? a * b : MAX_ELEMENTS + 1;
@@ -169,7 +169,7 @@ static void has_shape(arguments_t *args, const char *name, const tensor_t *t,
          shape_text(shape).chars, size_text(t).chars);
 }
 
-/* Requires at least one element along each axis from `first` on. */
+/* Requires that each axis of t from axis `first` on has at least one element. */
 static void has_elements(arguments_t *args, const char *name, const tensor_t *t,
                          int32_t first)
 {
@@ -190,7 +190,7 @@ static arguments_t arguments_of(const char *op, ctx_t *ctx)
     args.op = op;
     args.ctx = ctx;
     if (!ctx) {
-        args.status = STATUS_INVALID_ARGUMENT;  // there is no place for a sentence
+        args.status = STATUS_INVALID_ARGUMENT;  // there is no ctx->error to write to
         return args;
     }
     ctx->error[0] = '\0';
@@ -204,7 +204,7 @@ static arguments_t arguments_of(const char *op, ctx_t *ctx)
     return args;
 }
 
-/* The distance of the last element from the first; -1 if it is over MAX_ELEMENTS. */
+/* Returns the offset of t's last element, or -1 if it is above MAX_ELEMENTS. */
 static int64_t reach(const tensor_t *t)
 {
     int64_t count = 1, distance = 0;
@@ -264,7 +264,7 @@ static void has_dtype(arguments_t *args, const char *name, const tensor_t *t,
     }
 }
 
-/* The checks of a single tensor: not NULL, its axes, device, dtype and layout. */
+/* Checks one tensor t: not NULL, number of axes, device, dtype, sizes, strides. */
 static void admit(arguments_t *args, const char *name, const tensor_t *t, kind_t kind)
 {
     if (args->status != STATUS_OK) return;
@@ -285,7 +285,7 @@ static void admit(arguments_t *args, const char *name, const tensor_t *t, kind_t
     }
 }
 
-/* Whether the memory of a and of b overlap, from the first to the last element. */
+/* Returns whether the memory ranges of a and b overlap, from first to last byte. */
 static bool overlap(const tensor_t *a, const tensor_t *b)
 {
     if (tensor_numel(a) == 0 || tensor_numel(b) == 0) return false;
@@ -295,7 +295,7 @@ static bool overlap(const tensor_t *a, const tensor_t *b)
     return a0 < b1 && b0 < a1;
 }
 
-/* Requires that the tensor taken last may be written to. */
+/* Requires that the last tensor is contiguous and overlaps no earlier tensor. */
 static void is_writable(arguments_t *args)
 {
     if (args->status != STATUS_OK) return;
@@ -312,7 +312,7 @@ static void is_writable(arguments_t *args)
     }
 }
 
-/* Requires as many axes as the text has: two for "(N, IC)", any for "(..., D)". */
+/* Checks input t. `text` gives the axes: two for "(N, IC)", any number for "(...)". */
 static void takes(arguments_t *args, const char *name, const tensor_t *t,
                   const char *text)
 {
@@ -346,7 +346,7 @@ static void gives_shape(arguments_t *args, const char *name, const tensor_t *t,
     is_writable(args);
 }
 
-/* Requires a gradient of this shape, if it is wanted. */
+/* Checks a gradient against `shape`. t is NULL if the caller does not want it. */
 static void gradient(arguments_t *args, const char *name, const tensor_t *t,
                      shape_t shape)
 {
@@ -355,7 +355,7 @@ static void gradient(arguments_t *args, const char *name, const tensor_t *t,
 
 /* ---- options --------------------------------------------------------------------- */
 
-/* Requires a number in range. `axis` is "_d", "_h", "_w", or "" if there is none. */
+/* Requires least <= value <= MAX_OPTION. The option is name + axis: "stride" "_h". */
 static void option(arguments_t *args, const char *name, const char *axis,
                    long long value, long long least)
 {

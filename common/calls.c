@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "calls.h"
 
-/* Each function is called through its own type from operators.h, so that the compiler
- * compares every argument list below with the contract. Checks take the same list. */
+/* CALL defines two functions that call an operator and its check through the types of
+ * operators.h. So the compiler compares each argument list below with a prototype. */
 #define CALL(op, direction, ...)                                                       \
     static status_t op##_##direction##_call(                                           \
         void *function, ctx_t *ctx, tensor_t *const in[], tensor_t *const out[],       \

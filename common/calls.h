@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /* calls.h - the operators by number, so that a command can choose one
  *
- * The numbers are positions in operators.h and in SIGNATURES of its Python package.
- * After them come the functions of tensor_view.h (view_calls.c), one for each number.
+ * Operator i is the i-th of operators.h, and of SIGNATURES in common/python/signatures.
+ * The numbers after the operators are the functions of tensor_view.h (view_calls.c).
  */
 #ifndef CONVLAB_CALLS_H
 #define CONVLAB_CALLS_H
 
 #include "operators.h"
 
-/* in: inputs, then grad_outputs. out: outputs, saved tensors, gradients. An absent
- * tensor is NULL. `function` is the student's function, of the operator's type. */
+/* Calls `function`, the student's code. `in` has inputs, then grad_outputs. `out` has
+ * outputs, saved tensors, then gradients. A tensor that is absent is NULL. */
 typedef status_t (*call_fn)(void *function, ctx_t *ctx, tensor_t *const in[],
                             tensor_t *const out[], const void *options);
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /* check.c - checks the arguments of every operator; the caller runs it once
  *
- * Each operator and direction has one function: a list of statements about arguments.
+ * Each direction of each operator has one check: a list of calls of these functions.
  *
  *     takes        an input; the text says how many axes it has: "(N, IC)", "(..., D)"
  *     takes_shape  an input; earlier arguments decide its sizes
  *     gives        an output of free sizes: contiguous, in separate memory
  *     gives_shape  an output; earlier arguments decide its sizes
- *     gradient     the same, unless it is not wanted
+ *     gradient     an output that may be NULL, if the caller does not want it
  *
- * The first wrong argument writes a sentence to ctx->error. Then all later statements
- * do nothing, and `size` returns 1 (arguments.h). Inputs come before outputs, because
- * an output may not overlap an earlier argument.
+ * The first wrong argument writes an error message to ctx->error. After that all other
+ * calls do nothing, and `size` returns 1 (arguments.h). Outputs are checked after
+ * inputs, because an output may not overlap an earlier argument.
  *
- * Nothing here depends on the rung's dtype. The only data that is read are the
- * coordinates of subm_conv3d. The file is C11 and C++17.
+ * A check does not depend on the rung's dtype. Only the check of subm_conv3d reads
+ * elements: the coordinates. This file compiles as C11 and as C++17.
  */
 #include "operators.h"
 
@@ -24,7 +24,7 @@
 
 /* ---- add ------------------------------------------------------------------------- */
 
-/* The common shape of two operands, aligned at the last axis. */
+/* Returns the common shape of `left` and `right`, aligned at the last axis. */
 static shape_t broadcast(arguments_t *args, const char *left_name, shape_t left,
                          const char *right_name, shape_t right)
 {
@@ -56,7 +56,7 @@ status_t add_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t *ot
     return args.status;
 }
 
-/* An operand whose gradient is not wanted may have any shape: say, grad_output's. */
+/* If a gradient is NULL, the operand may have any shape: use grad_output's shape. */
 status_t add_backward_check(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                             tensor_t *grad_input, tensor_t *grad_other)
 {
@@ -76,7 +76,7 @@ status_t add_backward_check(ctx_t *ctx, const tensor_t *grad_output, add_params_
 
 /* ---- matmul ---------------------------------------------------------------------- */
 
-/* Takes both operands; the shape of output. */
+/* Checks both operands of matmul. Returns the shape of output. */
 static shape_t matmul_operands(arguments_t *args, const tensor_t *input,
                                const tensor_t *other)
 {
@@ -126,7 +126,7 @@ status_t matmul_backward_check(ctx_t *ctx, const tensor_t *grad_output,
 
 /* ---- linear ---------------------------------------------------------------------- */
 
-/* Takes input and weight; the shape of output. */
+/* Checks input and weight of linear. Returns the shape of output. */
 static shape_t linear_operands(arguments_t *args, const tensor_t *input,
                                const tensor_t *weight)
 {
@@ -168,7 +168,7 @@ status_t linear_backward_check(ctx_t *ctx, const tensor_t *grad_output,
 
 /* ---- windows, for unfold and the convolutions ------------------------------------ */
 
-/* `axis` is "_h" or "_w". */
+/* Checks the options of one axis. `axis` is "_h" or "_w". */
 static void window_options(arguments_t *args, const char *axis, int64_t stride,
                            int64_t padding, int64_t dilation)
 {
@@ -177,7 +177,7 @@ static void window_options(arguments_t *args, const char *axis, int64_t stride,
     option(args, "dilation", axis, dilation, 1);
 }
 
-/* How many windows fit along one axis of an image: at least one. */
+/* Returns the number of windows along one axis of an image. Requires at least one. */
 static int64_t windows(arguments_t *args, const char *axis, int64_t in, int64_t kernel,
                        int64_t stride, int64_t padding, int64_t dilation)
 {
@@ -204,7 +204,7 @@ static void unfold_options(arguments_t *args, unfold_params_t p)
     window_options(args, "_w", p.stride_w, p.padding_w, p.dilation_w);
 }
 
-/* What unfold makes of an image: (N, IC*KH*KW, OH*OW). */
+/* Returns the shape (N, IC*KH*KW, OH*OW) of unfold's output for `image`. */
 static shape_t unfold_columns(arguments_t *args, const tensor_t *image,
                               unfold_params_t p)
 {
@@ -230,7 +230,7 @@ status_t unfold_forward_check(ctx_t *ctx, const tensor_t *input, unfold_params_t
     return args.status;
 }
 
-/* Only grad_input tells the size of the image. */
+/* If grad_input is NULL, the image's size is unknown: nothing more to check. */
 status_t unfold_backward_check(ctx_t *ctx, const tensor_t *grad_output,
                                unfold_params_t p, tensor_t *grad_input)
 {
@@ -245,7 +245,7 @@ status_t unfold_backward_check(ctx_t *ctx, const tensor_t *grad_output,
     return args.status;
 }
 
-/* A convolution's output of this shape, (N, OC, OH, OW), and its bias. */
+/* Checks bias and output of a convolution. `result` is the output's (N, OC, OH, OW). */
 static status_t convolution_forward(arguments_t *args, shape_t result,
                                     const tensor_t *bias, tensor_t *output)
 {
@@ -254,7 +254,7 @@ static status_t convolution_forward(arguments_t *args, shape_t result,
     return args->status;
 }
 
-/* A convolution's gradients, where its output has this shape, (N, OC, OH, OW). */
+/* Checks a convolution's gradients. `result` is the output's shape (N, OC, OH, OW). */
 static status_t convolution_backward(arguments_t *args, shape_t result,
                                      const tensor_t *grad_output, const tensor_t *input,
                                      const tensor_t *weight, tensor_t *grad_input,
@@ -295,7 +295,7 @@ static void conv2d_channels(arguments_t *args, const tensor_t *input,
     }
 }
 
-/* Takes input and weight; the shape of output. */
+/* Checks input, weight and options of conv2d. Returns the shape of output. */
 static shape_t conv2d_operands(arguments_t *args, const tensor_t *input,
                                const tensor_t *weight, conv2d_params_t p)
 {
@@ -334,7 +334,7 @@ status_t conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
 
 /* ---- depthwise_conv2d ------------------------------------------------------------ */
 
-/* Takes input and weight; the shape of output. */
+/* Checks input, weight, options of depthwise_conv2d. Returns the shape of output. */
 static shape_t depthwise_operands(arguments_t *args, const tensor_t *input,
                                   const tensor_t *weight, depthwise_conv2d_params_t p)
 {
@@ -384,7 +384,7 @@ status_t depthwise_conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output
 
 /* ---- gelu ------------------------------------------------------------------------ */
 
-/* Takes input; the shape of output. */
+/* Checks input and option of gelu. Returns the shape of output. */
 static shape_t gelu_operand(arguments_t *args, const tensor_t *input, gelu_params_t p)
 {
     takes(args, "input", input, "(...)");
@@ -417,7 +417,7 @@ status_t gelu_backward_check(ctx_t *ctx, const tensor_t *grad_output,
 
 /* ---- layer_norm ------------------------------------------------------------------ */
 
-/* Takes input; D. */
+/* Checks input and eps of layer_norm. Returns D, the size of the last axis. */
 static int64_t layer_norm_input(arguments_t *args, const tensor_t *input,
                                 layer_norm_params_t p)
 {
@@ -470,7 +470,7 @@ status_t layer_norm_backward_check(ctx_t *ctx, const tensor_t *grad_output,
 
 /* ---- lltm ------------------------------------------------------------------------ */
 
-/* Takes what both directions are given; H. N and IC are input's. */
+/* Checks input, weight and h, which both directions of lltm get. Returns H. */
 static int64_t lltm_operands(arguments_t *args, const tensor_t *input,
                              const tensor_t *weight, const tensor_t *h)
 {
@@ -524,7 +524,7 @@ status_t lltm_backward_check(ctx_t *ctx, const tensor_t *grad_new_h,
 
 typedef struct {
     int32_t place[4];  // n, z, y, x
-    int64_t row;       // of coordinates
+    int64_t row;       // its row in coordinates
 } point_t;
 
 static int compare_points(const void *left, const void *right)
@@ -536,7 +536,7 @@ static int compare_points(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* No two rows are equal: sorted, equal ones are neighbours. Not read on a GPU. */
+/* Checks that no two rows are equal: sorts a copy. On a GPU it checks nothing. */
 static void rows_differ(arguments_t *args, const tensor_t *coordinates)
 {
     if (args->status != STATUS_OK || coordinates->device != DEVICE_CPU) return;
@@ -567,7 +567,7 @@ static void rows_differ(arguments_t *args, const tensor_t *coordinates)
     }
 }
 
-/* Takes features and weight; the shape of rulebook. */
+/* Checks features, weight and options of subm_conv3d. Returns rulebook's shape. */
 static shape_t subm_conv3d_operands(arguments_t *args, const tensor_t *features,
                                     const tensor_t *weight, subm_conv3d_params_t p)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* view_calls - calls the functions of tensor_view.h with arrays of numbers
  *
- * Commands carry tensors. A view is a function of sizes, strides and arguments.
- * They go as int64 arrays, and the answer is one array. The caller is
- * grader/checks/views/. An array of axes always has room for LONGEST of them.
+ * A command of the grader has tensors as arguments. A view function takes sizes,
+ * strides and options: they go as arrays of int64, and the result comes as one array.
+ * The caller is grader/checks/views/. An array of sizes or strides has LONGEST numbers.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 enum {
     LONGEST = 8,   // axes of a DLTensor: more than a tensor_t may have
-    POISON = 0x5a  // bytes of what has not been written
+    POISON = 0x5a  // bytes that the student's code has not written
 };
 
 /* ---- arrays of numbers ----------------------------------------------------------- */
@@ -37,7 +37,7 @@ static void put(numbers_t *to, int64_t number)
     *to->next++ = number;
 }
 
-/* `count` axes of the room for LONGEST. */
+/* Copies `count` sizes or strides to `axes`, then moves on by LONGEST numbers. */
 static void take_axes(numbers_t *from, int64_t *axes, int32_t count)
 {
     memcpy(axes, from->next, (size_t)count * sizeof *axes);
@@ -51,7 +51,7 @@ static void put_axes(numbers_t *to, const int64_t *axes)
     to->next += LONGEST;
 }
 
-/* An address at which there is no memory: who reads an element there, crashes. */
+/* Returns an address without memory: code that reads an element there crashes. */
 static void *address(int64_t offset)
 {
     return (char *)((uintptr_t)1 << 44) + offset;
@@ -96,7 +96,7 @@ static tensor_t unwritten(void)
     return view;
 }
 
-/* Both of these are an answer about a view, and the call itself is well. */
+/* STATUS_INVALID_ARGUMENT is a valid result of a view: the call itself succeeded. */
 static status_t answered(status_t status)
 {
     return status == STATUS_INVALID_ARGUMENT ? STATUS_OK : status;
@@ -166,7 +166,7 @@ static status_t slice_call(void *function, ctx_t *ctx, tensor_t *const in[],
     return answer(status, same(&input, &before), &view, out[0]);
 }
 
-/* view_expand and view_reshape have the same type. */
+/* Calls view_expand or view_reshape: both have the same type. */
 static status_t shape_call(void *function, ctx_t *ctx, tensor_t *const in[],
                            tensor_t *const out[], const void *options)
 {
