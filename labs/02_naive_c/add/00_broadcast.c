@@ -7,9 +7,9 @@
  */
 #include "operators.h"
 
-/* The offset of the element of t that forward reads at position i of the common shape,
- * counted in elements from data. Axes are aligned at the last one. An axis of size 1
- * adds nothing to the offset. A common axis that t lacks is skipped:
+/* Returns the offset from t->data of the element that forward reads at position i of
+ * `shape`, the common shape. Axes are aligned at the last axis. An axis of t with size
+ * 1 adds nothing to the offset. Axes of `shape` that t lacks are skipped:
  *
  *     shape (2, 3, 4)    position 17 has the index   1, 1, 1
  *     t        (3, 1)    its element has the index      1, 0    */
@@ -30,8 +30,8 @@ static int64_t broadcast_offset(const tensor_t *t, const tensor_t *shape, int64_
     // STARTER return 0;
 }
 
-/* grad = scale * grad_output, summed down to the shape of grad. If forward read an
- * element at many positions, add the terms of all these positions to it. */
+/* Computes grad = scale * grad_output, summed to the shape of grad. If forward read an
+ * element at many positions, adds the terms of all these positions. */
 static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *grad)
 {
     // BEGIN SOLUTION
@@ -47,7 +47,7 @@ static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *gra
     // STARTER // your code: set zeros first (the reference takes 7 lines)
 }
 
-/* output = input + alpha * other, both broadcast to the shape of output */
+/* Computes output = input + alpha * other, broadcast to the shape of output. */
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                      add_params_t p, tensor_t *output)
 {
@@ -66,7 +66,7 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output, grad_other = alpha * grad_output, summed to their shapes */
+/* Sums grad_output to grad_input's shape, and alpha * grad_output to grad_other's. */
 status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                       tensor_t *grad_input, tensor_t *grad_other)
 {
