@@ -7,7 +7,7 @@
  */
 #include "operators.h"
 
-/* A view of matrix b of a batch, with two axes. No element is copied. */
+/* Returns a view (rows, columns) of matrix b of the batch t. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
     const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
@@ -21,7 +21,7 @@ static tensor_t matrix_of(const tensor_t *t, int64_t b)
     };
 }
 
-/* A view of the transpose: exchanges the sizes and the strides, copies nothing. */
+/* Returns a view of the transpose: exchanges sizes and strides, copies no element. */
 static tensor_t transposed(tensor_t matrix)
 {
     tensor_t view = matrix;
@@ -33,7 +33,7 @@ static tensor_t transposed(tensor_t matrix)
     return view;
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N) */
+/* Computes the matrix product output (M, N) = lhs (M, K) @ rhs (K, N). */
 static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
 {
     // BEGIN SOLUTION
@@ -49,7 +49,7 @@ static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
     // STARTER // your code: three loops (the reference takes 8 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
+/* Computes output = input (..., M, K) @ other (..., K, N), one product per matrix. */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {

@@ -7,7 +7,7 @@
  */
 #include "operators.h"
 
-/* A view of matrix b of a batch, with two axes. No element is copied. */
+/* Returns a view (rows, columns) of matrix b of the batch t. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
     const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
@@ -21,7 +21,7 @@ static tensor_t matrix_of(const tensor_t *t, int64_t b)
     };
 }
 
-/* A view of the transpose: exchanges the sizes and the strides, copies nothing. */
+/* Returns a view of the transpose: exchanges sizes and strides, copies no element. */
 static tensor_t transposed(tensor_t matrix)
 {
     tensor_t view = matrix;
@@ -33,8 +33,8 @@ static tensor_t transposed(tensor_t matrix)
     return view;
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is a sum: each row of rhs is
- * multiplied by one number of lhs. The N sums of a row are independent. The rows of a
+/* Computes output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is the sum over k
+ * of lhs[m,k] times row k of rhs. The N sums of a row are independent. The rows of a
  * transpose are strided, so rhs is copied: K*N copies for M*K*N multiply-adds.
  * Workspace: at most a copy of rhs. */
 static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
@@ -57,7 +57,7 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
     return STATUS_OK;
 }
 
-/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
+/* Computes output = input (..., M, K) @ other (..., K, N), one product per matrix. */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
