@@ -7,7 +7,7 @@
  */
 #include "operators.h"
 
-/* A view of row r of a tensor. Rows are numbered over all axes but the last. */
+/* Returns a view of row r of t. Rows are numbered over all axes but the last. */
 static tensor_t row_of(const tensor_t *t, int64_t r)
 {
     const int32_t last = t->ndim - 1;
@@ -26,7 +26,7 @@ static void set_zero(tensor_t *output)
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic] */
+/* Computes output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic]. */
 status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, tensor_t *output)
 {
@@ -53,7 +53,7 @@ status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input[ic] = sum over oc of grad[oc] * weight[oc,ic], for one row */
+/* Computes grad_input[ic] = sum over oc of grad[oc] * weight[oc,ic], for one row. */
 static void row_backward_input(tensor_t grad, const tensor_t *weight,
                                tensor_t grad_input)
 {
@@ -70,8 +70,8 @@ static void row_backward_input(tensor_t grad, const tensor_t *weight,
     // STARTER // your code (the reference takes 8 lines)
 }
 
-/* grad_weight[oc,ic] += grad[oc] * input[ic]. All rows use the same weight, so each row
- * adds its term. */
+/* Adds grad[oc] * input[ic] to grad_weight[oc,ic], for one row. All rows use the same
+ * weight, so grad_weight is a sum over the rows. */
 static void row_backward_weight(tensor_t grad, tensor_t input, tensor_t *grad_weight)
 {
     // BEGIN SOLUTION
