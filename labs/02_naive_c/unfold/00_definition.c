@@ -7,7 +7,7 @@
  */
 #include "operators.h"
 
-/* Two windows of 2 x 2 (stride 1) on an image of 2 x 3, and the matrix they become:
+/* Example: an image of 2 x 3 has two windows of 2 x 2 (stride 1). unfold makes output:
  *
  *     image            windows  0      1          output (4, 2)    0 1
  *       a b c                   a b    b c          kh kw = 0 0    a b
@@ -15,7 +15,7 @@
  *                                                           1 0    d e
  *     b and e are in both windows, so they appear twice     1 1    e f   */
 
-/* Writes row (ic, kh, kw) of output for image n. A pixel outside of the image is 0. */
+/* Writes row (ic, kh, kw) of output[n]. A pixel outside of the image counts as 0. */
 static void unfold_row(const tensor_t *input, unfold_params_t p, int64_t n, int64_t ic,
                        int64_t kh, int64_t kw, tensor_t *output)
 {
@@ -39,7 +39,7 @@ static void unfold_row(const tensor_t *input, unfold_params_t p, int64_t n, int6
     // STARTER // your code: loops over oh and ow (the reference takes 14 lines)
 }
 
-/* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 outside */
+/* Computes output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0. */
 status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
                         tensor_t *output)
 {
@@ -61,7 +61,7 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* The loops of unfold_row in reverse: adds row (ic, kh, kw) to the image. Windows
+/* Adds row (ic, kh, kw) of grad_output[n] to the pixels that unfold_row read. Windows
  * overlap, so a pixel may get several terms: add, never assign. */
 static void fold_row(const tensor_t *grad_output, unfold_params_t p, int64_t n,
                      int64_t ic, int64_t kh, int64_t kw, tensor_t *grad_input)
