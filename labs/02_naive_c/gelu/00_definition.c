@@ -12,13 +12,13 @@ static const double SQRT_2_PI = 0.79788456080286535588;   // sqrt(2/pi)
 static const double SQRT_1_2PI = 0.39894228040143267794;  // 1/sqrt(2*pi)
 static const double CUBIC = 0.044715;                     // the constant of the paper
 
-/* The argument of the tanh form: sqrt(2/pi) * (x + 0.044715 * x^3) */
+/* Returns the argument of tanh in GELU_TANH: sqrt(2/pi) * (x + 0.044715 * x^3). */
 static accum tanh_argument(accum x)
 {
     return (accum)SQRT_2_PI * (x + (accum)CUBIC * x * x * x);
 }
 
-/* approximate is GELU_NONE (the erf form) or GELU_TANH. */
+/* Returns gelu(x). approximate is GELU_NONE (uses erf) or GELU_TANH (uses tanh). */
 static accum gelu(accum x, int64_t approximate)
 {
     // BEGIN SOLUTION
@@ -31,7 +31,7 @@ static accum gelu(accum x, int64_t approximate)
     // STARTER return 0;
 }
 
-/* d gelu / d x, by the product rule: (1 + squashed)/2 + x/2 * (slope of squashed) */
+/* Returns d gelu / d x: (1 + squashed)/2 + x/2 * d squashed/d x, with erf or tanh. */
 static accum gelu_slope(accum x, int64_t approximate)
 {
     // BEGIN SOLUTION
@@ -49,7 +49,7 @@ static accum gelu_slope(accum x, int64_t approximate)
     // STARTER return 0;
 }
 
-/* output = gelu(input), element by element */
+/* Computes output = gelu(input) for each element. */
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
                       tensor_t *output)
 {
@@ -66,7 +66,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output * d output / d input. Backward needs input, not output. */
+/* Computes grad_input = grad_output * gelu_slope(input). Output is not needed. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {
