@@ -7,7 +7,7 @@
  */
 #include "operators.h"
 
-/* A view of row r of a tensor. Rows are numbered over all axes but the last. */
+/* Returns a view of row r of t. Rows are numbered over all axes but the last. */
 static tensor_t row_of(const tensor_t *t, int64_t r)
 {
     const int32_t d = t->ndim - 1;
@@ -15,7 +15,7 @@ static tensor_t row_of(const tensor_t *t, int64_t r)
     return (tensor_t){.data = data, .size = {t->size[d]}, .stride = {t->stride[d]}};
 }
 
-/* The number saved for row r: mean and rstd are tensors of accum, one per row. */
+/* Returns the address of t[r]. t is mean or rstd: a tensor of accum, one per row. */
 static accum *saved_at(const tensor_t *t, int64_t r)
 {
     return (accum *)t->data + tensor_offset(t, t->ndim, r);
@@ -32,8 +32,8 @@ static accum row_mean(tensor_t row)
     // STARTER return 0;
 }
 
-/* 1 / standard deviation. Do not compute (mean of squares) - (square of mean): around a
- * mean of 10000, the difference of these large numbers has no correct digit. */
+/* Returns 1 / sqrt(variance + eps) of a row. The variance is not (mean of squares) -
+ * (square of mean): with a mean of 10000, this difference has no correct digit. */
 static accum row_rstd(tensor_t row, accum mean, double eps)
 {
     // BEGIN SOLUTION
@@ -48,7 +48,7 @@ static accum row_rstd(tensor_t row, accum mean, double eps)
     // STARTER return 0;
 }
 
-/* output[r,d] = (input[r,d] - mean[r]) * rstd[r] * weight[d] + bias[d] */
+/* Computes output[r,d] = (input[r,d] - mean[r]) * rstd[r] * weight[d] + bias[d]. */
 status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                             const tensor_t *bias, layer_norm_params_t p,
                             tensor_t *output, tensor_t *mean, tensor_t *rstd)
@@ -77,9 +77,9 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* One row. With dx = grad_output * weight and xhat = (input - mean) * rstd,
- * grad_input = rstd * (dx - average of dx - xhat * (average of dx * xhat)). Both
- * averages are of the row: each of its elements changes mean and rstd. */
+/* Computes grad_input = rstd * (dx - average of dx - xhat * (average of dx * xhat)) for
+ * one row, with dx = grad_output * weight and xhat = (input - mean) * rstd. The
+ * averages are over the row: each element of the row changes mean and rstd. */
 static void row_backward(tensor_t grad_output, tensor_t input, const tensor_t *weight,
                          accum mean, accum rstd, tensor_t grad_input)
 {
@@ -107,7 +107,7 @@ static void set_zero(tensor_t *output)
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* grad_input row by row; grad_weight and grad_bias are sums over all rows */
+/* Computes grad_input row by row. grad_weight and grad_bias are sums over all rows. */
 status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              const tensor_t *input, const tensor_t *weight,
                              const tensor_t *mean, const tensor_t *rstd,
