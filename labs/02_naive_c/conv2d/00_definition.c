@@ -7,8 +7,8 @@
  */
 #include "operators.h"
 
-/* One output: the dot product of filter oc and its window of input at (oh, ow). The
- * filter reads the IC channels of its group. A position outside of the image adds 0. */
+/* Returns the dot product of filter oc and the window at (oh, ow) of image n. Filter oc
+ * reads the IC channels of one group. A position outside of the image adds 0. */
 static accum window_dot(const tensor_t *input, const tensor_t *weight,
                         conv2d_params_t p, int64_t n, int64_t oc, int64_t oh,
                         int64_t ow)
@@ -36,7 +36,7 @@ static accum window_dot(const tensor_t *input, const tensor_t *weight,
     // STARTER return 0;
 }
 
-/* output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of input * weight */
+/* Computes output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of input * weight. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -63,8 +63,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad is the gradient of one output. This output is a sum of products x * w: add
- * grad * w to the gradient of x, and grad * x to the gradient of w. */
+/* grad is the gradient of one output: a sum of products of a pixel x and a weight w.
+ * Adds grad * w to the gradient of x, and grad * x to the gradient of w. */
 static void window_backward(real grad, const tensor_t *input, const tensor_t *weight,
                             conv2d_params_t p, int64_t n, int64_t oc, int64_t oh,
                             int64_t ow, tensor_t *grad_input, tensor_t *grad_weight)
@@ -98,7 +98,7 @@ static void set_zero(tensor_t *output)
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* The loops of forward. Windows share inputs and weights: each gradient is a sum. */
+/* Loops over all outputs. Windows share inputs and weights: each gradient is a sum. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

@@ -7,13 +7,13 @@
  */
 #include "planes.h"
 
-/* For one weight: the input elements it multiplies, and the outputs of the products. */
+/* The input elements that one weight multiplies, and the outputs that it adds to. */
 typedef struct {
     plane_t input, output;
 } tap_t;
 
-/* Along axis d, output o reads input o*stride + i0. Crops both views to the outputs
- * [begin, end) that read inside. Then output element i reads input element i. */
+/* Along axis d, output o reads input element o*stride + i0. Crops tap->output to the
+ * outputs that read inside of the image, and tap->input to the elements read. */
 static void crop(tap_t *tap, int32_t d, int64_t i0, int64_t stride)
 {
     // BEGIN SOLUTION
@@ -30,7 +30,7 @@ static void crop(tap_t *tap, int32_t d, int64_t i0, int64_t stride)
     // STARTER // your code: find begin and end first (the reference takes 9 lines)
 }
 
-/* The tap of weight (oc, ic, kh, kw) on image n. Filter oc reads input `channel`. */
+/* Returns the tap of one weight: filter oc, input `channel`, (kh, kw), on image n. */
 static tap_t tap_of(const tensor_t *input, const tensor_t *output, conv2d_params_t p,
                     int64_t n, int64_t channel, int64_t oc, int64_t kh, int64_t kw)
 {
@@ -40,7 +40,7 @@ static tap_t tap_of(const tensor_t *input, const tensor_t *output, conv2d_params
     return tap;
 }
 
-/* sums += factor * terms, row by row. factor stays in a register. */
+/* Computes sums += factor * terms, row by row. factor stays in a register. */
 static void add_scaled(plane_t sums, real factor, plane_t terms)
 {
     // BEGIN SOLUTION
@@ -55,7 +55,7 @@ static void add_scaled(plane_t sums, real factor, plane_t terms)
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* The sum of the products of two planes, element by element. */
+/* Returns the sum of lhs * rhs over all elements of the two planes. */
 static real dot(plane_t lhs, plane_t rhs)
 {
     // BEGIN SOLUTION
@@ -72,7 +72,7 @@ static real dot(plane_t lhs, plane_t rhs)
     // STARTER return 0;
 }
 
-/* For each weight of filter oc: plane oc of output += weight * input of the tap. */
+/* For each weight of filter oc, adds weight * input to plane oc of output[n]. */
 static void filter_forward(const tensor_t *input, const tensor_t *weight,
                            conv2d_params_t p, int64_t n, int64_t oc, tensor_t *output)
 {
@@ -109,8 +109,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     return STATUS_OK;
 }
 
-/* The taps of forward, with grad in place of output. grad_input += weight * grad. The
- * gradient of a weight is the dot product of the two views of its tap. */
+/* For each weight of filter oc, adds weight * grad to grad_input, and the dot product
+ * of grad and the input elements of this weight to grad_weight. grad is grad_output. */
 static void filter_backward(const tensor_t *grad, const tensor_t *input,
                             const tensor_t *weight, conv2d_params_t p, int64_t n,
                             int64_t oc, tensor_t *grad_input, tensor_t *grad_weight)

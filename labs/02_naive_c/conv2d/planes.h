@@ -3,14 +3,14 @@
  *
  *     plane_of(t, n, c)     t (N, C, H, W): rows and columns of channel c of image n
  *
- * A part of a plane is also a plane: change its data, sizes and strides.
+ * A part of a plane is also a plane, with other data, sizes and strides.
  */
 #ifndef CONVLAB_PLANES_H
 #define CONVLAB_PLANES_H
 
 #include "operators.h"
 
-/* Element (h, w) is data[h*stride[0] + w*stride[1]]. */
+/* A plane of a tensor: element (h, w) is data[h*stride[0] + w*stride[1]]. */
 typedef struct {
     real *data;
     int64_t size[2], stride[2];
@@ -23,7 +23,7 @@ static inline plane_t plane_of(const tensor_t *t, int64_t n, int64_t channel)
                      {t->stride[2], t->stride[3]}};
 }
 
-/* The sum of all elements of a plane. */
+/* Returns the sum of all elements of a plane. */
 static inline real sum_of(plane_t plane)
 {
     accum sum = 0;
@@ -35,7 +35,7 @@ static inline real sum_of(plane_t plane)
     return (real)sum;
 }
 
-/* Sets all elements to zero, before sums are added to them. */
+/* Sets all elements of `gradient` to zero, so that += can then add terms. */
 static inline void set_zero(tensor_t *gradient)
 {
     if (!gradient) return;  // the caller does not want this gradient
