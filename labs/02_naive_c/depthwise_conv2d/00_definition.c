@@ -12,7 +12,7 @@
  *     output channel  oc   0 1 2   3 4 5
  *     reads channel   ic     0       1        */
 
-/* One output: the dot product of filter oc and its window of input at (oh, ow). */
+/* Returns the dot product of filter oc and the window at (oh, ow) of image n. */
 static accum window_dot(const tensor_t *input, const tensor_t *weight,
                         depthwise_conv2d_params_t p, int64_t n, int64_t oc, int64_t oh,
                         int64_t ow)
@@ -37,7 +37,7 @@ static accum window_dot(const tensor_t *input, const tensor_t *weight,
     // STARTER return 0;
 }
 
-/* output[n,oc,oh,ow] = bias[oc] + sum over kh, kw of input * weight */
+/* Computes output[n,oc,oh,ow] = bias[oc] + sum over kh, kw of input * weight. */
 status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                   const tensor_t *weight, const tensor_t *bias,
                                   depthwise_conv2d_params_t p, tensor_t *output)
@@ -65,7 +65,7 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* For each product x * w: add grad * w to the gradient of x, grad * x to that of w. */
+/* For one output: adds grad * weight to grad_input, and grad * pixel to grad_weight. */
 static void window_backward(real grad, const tensor_t *input, const tensor_t *weight,
                             depthwise_conv2d_params_t p, int64_t n, int64_t oc,
                             int64_t oh, int64_t ow, tensor_t *grad_input,
@@ -96,7 +96,7 @@ static void set_zero(tensor_t *output)
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* The loops of forward. Windows share inputs and weights: each gradient is a sum. */
+/* Loops over all outputs. Windows share inputs and weights: each gradient is a sum. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
