@@ -2,19 +2,19 @@
  *
  *   idea    one unit at a time: three dot products, three gates, a new state
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   the dot products: each addition waits for the previous addition
+ *   limit   each addition of a dot product waits for the previous addition
  *   run     make grade T=02_naive_c/lltm/00
  */
 #include "operators.h"
 
-/* A row of weight multiplies the old state h[n] and, after it, the input. The 3*H rows
- * are three blocks. Unit j of the state uses row j of each block. (j counts the H
- * units, because h is the name of the old state.)
+/* A row of weight has H numbers for the old state h[n], then IC numbers for input[n].
+ * The 3*H rows are three blocks i, o, g. Unit j of the state uses row j of each block.
+ * (j counts the H units, because h is the name of the old state.)
  *
  *     weight   | 0 ... H-1 | H ... H+IC-1 |
  *     times    |   h[n]    |   input[n]   |      rows  i 0..  o H..  g 2*H..   */
 
-/* preact[n,row] = bias[row] + weight[row] . [h[n], input[n]] */
+/* Returns preact[n,row] = bias[row] + weight[row] . [h[n], input[n]], a dot product. */
 static accum preact(const tensor_t *input, const tensor_t *weight, const tensor_t *bias,
                     const tensor_t *h, int64_t n, int64_t row)
 {
@@ -41,7 +41,7 @@ static accum elu(accum x)
     return x > 0 ? x : real_expm1(x);  // expm1 keeps the digits of a small exp(x) - 1
 }
 
-/* new_c = c + g * i, new_h = tanh(new_c) * o, where i, o, g are the gates of preact */
+/* Computes the gates i, o, g, then new_c = c + g * i, new_h = tanh(new_c) * o. */
 status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                       const tensor_t *bias, const tensor_t *h, const tensor_t *c,
                       tensor_t *new_h, tensor_t *new_c, tensor_t *gates)
@@ -70,8 +70,8 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* The loops of preact again. grad is the gradient of preact: add it to grad_bias. For
- * each product, add grad times one factor to the gradient of the other factor. */
+/* grad is the gradient of preact[n,row]. Adds grad to grad_bias[row]. For each product
+ * x * w of preact, adds grad * w to the gradient of x, and grad * x to that of w. */
 static void preact_backward(accum grad, const tensor_t *input, const tensor_t *weight,
                             const tensor_t *h, int64_t n, int64_t row,
                             tensor_t *grad_input, tensor_t *grad_weight,
@@ -98,7 +98,7 @@ static void set_zero(tensor_t *output)
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* The chain rule, from the last line of forward to the first */
+/* Applies the chain rule to each line of lltm_forward, from the last to the first. */
 status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        const tensor_t *grad_new_c, const tensor_t *input,
                        const tensor_t *weight, const tensor_t *h, const tensor_t *new_c,
