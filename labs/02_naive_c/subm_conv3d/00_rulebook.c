@@ -1,8 +1,8 @@
 /* 00 rulebook
  *
- *   idea    sort the points once, then find each neighbour by halving the range
+ *   idea    sort the points once, then find each neighbour by binary search
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   a search per point and kernel position: log2(P) scattered reads
+ *   limit   each point needs log2(P) scattered reads per kernel position
  *   run     make grade T=02_naive_c/subm_conv3d/00
  */
 #include "points.h"
@@ -16,7 +16,7 @@
  *                              k = 5   reads x + 1   (1,0) (3,2)
  *                              k = 7   reads z + 1   (3,0)    */
 
-/* Whether lhs is before rhs. Compares n first, then z, then y, then x. */
+/* Returns whether point lhs is before rhs: compares n first, then z, then y, then x. */
 static int is_before(point_t lhs, point_t rhs)
 {
     if (lhs.n != rhs.n) return lhs.n < rhs.n;
@@ -25,8 +25,8 @@ static int is_before(point_t lhs, point_t rhs)
     return lhs.x < rhs.x;
 }
 
-/* Sorts the row numbers by their points, in place. Shell sort is an insertion sort over
- * smaller and smaller gaps. */
+/* Writes the row numbers 0 to P - 1 to `order`, sorted by the points of these rows.
+ * Shell sort is an insertion sort over smaller and smaller gaps. */
 static void sort_rows(const tensor_t *coordinates, int32_t *order, int64_t P)
 {
     for (int64_t i = 0; i < P; i++) order[i] = (int32_t)i;
@@ -49,7 +49,7 @@ static void sort_rows(const tensor_t *coordinates, int32_t *order, int64_t P)
     // STARTER (void)is_before;  // delete this line when you call it
 }
 
-/* The row of a point, or -1. Each step halves the range [low, high) of the search. */
+/* Returns the row of `point`, or -1. Each step halves the search range [low, high). */
 static int64_t find_row(const tensor_t *coordinates, const int32_t *order, int64_t P,
                         point_t point)
 {
@@ -72,7 +72,7 @@ static int64_t find_row(const tensor_t *coordinates, const int32_t *order, int64
     // STARTER return -1;
 }
 
-/* output[write] += matrix (OC, IC) @ features[read] */
+/* Adds matrix (OC, IC) @ features[read] to output[write]. */
 static void pair_forward(const tensor_t *features, tensor_t matrix, int64_t read,
                          int64_t write, tensor_t *output)
 {
@@ -89,9 +89,9 @@ static void pair_forward(const tensor_t *features, tensor_t matrix, int64_t read
     // STARTER // your code (the reference takes 8 lines)
 }
 
-/* Finds the pairs of one kernel position. Row `write` reads the point at distance
- * `shift`, if it exists. Adds each pair's product to output. If `pairs` (P, 2) is not
- * NULL, stores the pairs there in rising order of write. Returns their number. */
+/* Finds the pairs of one kernel position: row `write` reads the point at distance
+ * `shift`, if it exists. Adds the product of each pair to output. If `pairs` (P, 2) is
+ * not NULL, stores the pairs in rising order of write. Returns the number of pairs. */
 static int64_t place_forward(const tensor_t *features, const tensor_t *coordinates,
                              const int32_t *order, point_t shift, tensor_t matrix,
                              int32_t *pairs, tensor_t *output)
@@ -118,7 +118,7 @@ static int64_t place_forward(const tensor_t *features, const tensor_t *coordinat
     // STARTER return 0;
 }
 
-/* output[write] = bias + sum of weight @ features[read] over the rulebook's pairs */
+/* Computes output[write] = bias + sum of weight @ features[read] over all pairs. */
 status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                              const tensor_t *coordinates, const tensor_t *weight,
                              const tensor_t *bias, subm_conv3d_params_t p,

@@ -7,14 +7,14 @@
  */
 #include "points.h"
 
-/* Forward stored the pairs in the rulebook. A pair (read, write) of the kernel position
- * (kd, kh, kw) is listed under k = (kd*KH + kh)*KW + kw. For each pair:
+/* Forward stored pairs (read, write) of points in the rulebook. rulebook[k] lists the
+ * pairs of kernel position (kd, kh, kw), k = (kd*KH + kh)*KW + kw. For each pair:
  *
  *     forward    features[read]       -- weight[:,:,kd,kh,kw] ->  output[write]
  *     backward   grad_features[read]  <-    its transpose    --  grad_output[write]  */
 
-/* One pair. Forward added products x * w to output[write]: add grad * w to the gradient
- * of x, and grad * x to the gradient of w. Skip a gradient that is NULL. */
+/* In a pair, forward added products x * w to output[write]. Adds grad * w to the
+ * gradient of x, and grad * x to the gradient of w. Skips a gradient that is NULL. */
 static void pair_backward(const tensor_t *grad_output, const tensor_t *features,
                           const tensor_t *matrix, int64_t read, int64_t write,
                           tensor_t *grad_features, tensor_t *grad_matrix)
@@ -32,8 +32,8 @@ static void pair_backward(const tensor_t *grad_output, const tensor_t *features,
     // STARTER // your code: loops over oc and ic (the reference takes 8 lines)
 }
 
-/* All pairs of kernel position k. Their number is count[k], and pair i is
- * (read, write) = rulebook[k, i, 0], rulebook[k, i, 1]. */
+/* Adds the gradients of all count[k] pairs of kernel position k. Pair i is (read,
+ * write) = rulebook[k, i, 0], rulebook[k, i, 1]. */
 static void place_backward(const tensor_t *grad_output, const tensor_t *features,
                            const tensor_t *rulebook, const tensor_t *count, int64_t k,
                            const tensor_t *matrix, tensor_t *grad_features,
@@ -59,7 +59,7 @@ static void set_zero(tensor_t *output)
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* Many pairs read the same point or use the same weight: each gradient is a sum. */
+/* Many pairs read the same point or use the same weight, so each gradient is a sum. */
 status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               const tensor_t *features, const tensor_t *weight,
                               const tensor_t *rulebook, const tensor_t *count,

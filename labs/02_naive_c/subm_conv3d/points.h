@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* points.h - how the rungs of subm_conv3d read points and filters
  *
- * coordinates holds integers and may be non-contiguous, and weight has five axes. These
- * functions find their elements.
+ * `coordinates` holds integers and may be non-contiguous. `weight` has five axes. These
+ * functions find points in `coordinates`, and matrices in `weight`.
  */
 #ifndef CONVLAB_POINTS_H
 #define CONVLAB_POINTS_H
@@ -22,7 +22,7 @@ static inline point_t point_at(const tensor_t *coordinates, int64_t row)
                      numbers[3 * right]};
 }
 
-/* The weights of one kernel position, or their gradients: a view (OC, IC). */
+/* Returns a view (OC, IC) of weight, or of grad_weight, at position (kd, kh, kw). */
 static inline tensor_t matrix_at(const tensor_t *weight, int64_t kd, int64_t kh,
                                  int64_t kw)
 {
