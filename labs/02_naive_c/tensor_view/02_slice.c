@@ -8,8 +8,8 @@
 #include "tensor_view.h"
 
 // BEGIN SOLUTION
-/* An index as in Python: a negative index counts from the end. The result is at least
- * low and at most size. */
+/* Returns an index as in Python: a negative index counts from the end. The result is at
+ * least low and at most size. */
 static int64_t clamped(int64_t index, int64_t size, int64_t low)
 {
     if (index < 0) index += size;

@@ -1,6 +1,6 @@
 /* 04 reshape
  *
- *   idea    old axes without a gap between them form one run; split it into new axes
+ *   idea    axes without a gap between them form one run; split each run into new axes
  *   expect  no speed points: the file copies nothing, or refuses the shape
  *   limit   the file refuses a new axis that spans two runs: it would need a copy
  *   run     make grade T=02_naive_c/tensor_view/04
@@ -8,7 +8,7 @@
 #include "tensor_view.h"
 
 // BEGIN SOLUTION
-/* Replaces a size of -1 by the right size. Returns 0 if the sizes do not fit. */
+/* Replaces a size of -1 in *p, to get `count` elements. Returns 0 if this cannot be. */
 static int infer(int64_t count, shape_t *p)
 {
     int64_t others = 1;
@@ -25,8 +25,8 @@ static int infer(int64_t count, shape_t *p)
     return 1;
 }
 
-/* The number of elements in the run that ends with the old axis *d. In a run,
- * one stride leads from each element to the next. *d becomes the run's first axis. */
+/* Returns the number of elements of the run of axes that ends with axis *d: in a run,
+ * one stride leads from each element to the next. Sets *d to the run's first axis. */
 static int64_t run_of(const tensor_t *input, int32_t *d)
 {
     const int64_t step = input->stride[*d];

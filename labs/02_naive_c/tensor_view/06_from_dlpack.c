@@ -8,7 +8,7 @@
 #include "tensor_view.h"
 
 // BEGIN SOLUTION
-/* Finds the dtype_t for a kind of number. Returns 0 if no dtype_t fits. */
+/* Sets *dtype to the dtype_t of DLPack's `type`. Returns 0 if no dtype_t fits. */
 static int dtype_for(DLDataType type, dtype_t *dtype)
 {
     static const struct {
