@@ -8,9 +8,9 @@
  */
 #include "operators.h"
 
-/* The offset of the element that forward read at position i of the common shape. The
- * operand is a gradient here, so it is contiguous. The loop goes from the last axis to
- * the first. Axes of size 1, and axes that the operand lacks, add 0 to the offset. */
+/* Returns the offset in grad of the element that forward read at position i of
+ * `common`. grad is contiguous, because it is an output. The loop goes from the last
+ * axis to the first. Axes of size 1, and axes that grad lacks, add 0 to the offset. */
 static int64_t place_read(const tensor_t *grad, const tensor_t *common, int64_t i)
 {
     int64_t place = 0, step = 1;
@@ -24,8 +24,8 @@ static int64_t place_read(const tensor_t *grad, const tensor_t *common, int64_t 
     return place;
 }
 
-/* For each position i: adds grad_output[i], for `other` times alpha, to the gradient of
- * each operand, at the element that forward read at position i. */
+/* For each position i: adds grad_output[i] to grad_input, and alpha * grad_output[i] to
+ * grad_other, at the element that forward read at position i. */
 status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                       tensor_t *grad_input, tensor_t *grad_other)
 {

@@ -8,13 +8,13 @@
  */
 #include "operators.h"
 
-/* The size and the options of one axis. */
+/* The size and the options of one image axis: height or width. */
 typedef struct {
     int64_t size, kernel, stride, padding, dilation;
     int64_t count;  // the number of windows
 } axis_t;
 
-/* table[k * count + o] = index that window o reads at kernel position k, padding: -1 */
+/* Fills table[k * count + o]: the index that window o reads at position k, or -1. */
 static void fill_table(axis_t axis, int64_t *table)
 {
     for (int64_t k = 0; k < axis.kernel; k++) {
@@ -25,7 +25,7 @@ static void fill_table(axis_t axis, int64_t *table)
     }
 }
 
-/* Copies one plane of the image to its KH*KW rows of output. */
+/* Copies one plane of input to KH*KW rows of output, one row per kernel position. */
 static void copy_plane(const real *plane, axis_t h, axis_t w, const int64_t *rows,
                        const int64_t *columns, real *output)
 {
@@ -41,7 +41,7 @@ static void copy_plane(const real *plane, axis_t h, axis_t w, const int64_t *row
     }
 }
 
-/* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 outside */
+/* Computes output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0. */
 status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
                         tensor_t *output)
 {

@@ -12,7 +12,7 @@ typedef struct {
     accum mean, variance;
 } moments_t;
 
-/* Mean and variance of D numbers. The variance is divided by D. */
+/* Returns mean and variance of the D numbers in x. The variance is divided by D. */
 static moments_t moments_of(const real *x, int64_t D)
 {
     moments_t found = {0, 0};
@@ -31,8 +31,8 @@ static moments_t moments_of(const real *x, int64_t D)
     return found;
 }
 
-/* output = (input - mean) * rstd * weight + bias, row by row. If weight is NULL, it
- * counts as 1. If bias is NULL, it counts as 0. */
+/* Computes output = (input - mean) * rstd * weight + bias, row by row. If weight is
+ * NULL, the weights are 1. If bias is NULL, the biases are 0. */
 status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                             const tensor_t *bias, layer_norm_params_t p,
                             tensor_t *output, tensor_t *mean, tensor_t *rstd)

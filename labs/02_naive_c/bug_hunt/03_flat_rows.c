@@ -8,8 +8,8 @@
  */
 #include "operators.h"
 
-/* Four sums at once: four rows of weight use the same row of input. Each number of this
- * row is loaded once for all four sums. */
+/* some_outputs computes FILTERS sums at once: four rows of weight use one row of input.
+ * So each number of this row is loaded once for four sums. */
 enum { FILTERS = 4 };
 
 static void some_outputs(const real *x, const real *filters, int64_t IC, int64_t count,
@@ -20,7 +20,7 @@ static void some_outputs(const real *x, const real *filters, int64_t IC, int64_t
     }
 }
 
-/* output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic] */
+/* Computes output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic]. */
 status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, tensor_t *output)
 {

@@ -8,7 +8,7 @@
  */
 #include "operators.h"
 
-/* The window that reads index i of an axis at kernel position k; -1 if none does. */
+/* Returns the window that reads index i of an axis at kernel position k, or -1. */
 static int64_t read_by(int64_t i, int64_t k, int64_t stride, int64_t padding,
                        int64_t dilation, int64_t count)
 {
@@ -17,7 +17,7 @@ static int64_t read_by(int64_t i, int64_t k, int64_t stride, int64_t padding,
     return from / stride;
 }
 
-/* The gradient of pixel (ih, iw) of channel ic of image n. */
+/* Returns the gradient of pixel (n, ic, ih, iw), with the four indices in `at`. */
 static accum gathered(const tensor_t *grads, unfold_params_t p, int64_t OH, int64_t OW,
                       const int64_t at[4])
 {

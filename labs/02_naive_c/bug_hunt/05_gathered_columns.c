@@ -8,7 +8,7 @@
  */
 #include "operators.h"
 
-/* The windows of one axis that contain a position of the padded image. */
+/* The windows first to end - 1 of one axis: all that contain one padded position. */
 typedef struct {
     int64_t first, end;
 } windows_t;
@@ -22,7 +22,7 @@ static windows_t windows_over(int64_t place, int64_t span, int64_t stride,
     return w;
 }
 
-/* The gradient of one pixel. `columns` (KH, KW, OH, OW) belong to its channel. */
+/* Returns the gradient of pixel (y, x). columns (KH, KW, OH, OW) is of one channel. */
 static accum gathered(const real *columns, unfold_params_t p, int64_t OH, int64_t OW,
                       int64_t y, int64_t x)
 {
@@ -52,7 +52,7 @@ static accum gathered(const real *columns, unfold_params_t p, int64_t OH, int64_
     return sum;
 }
 
-/* Each pixel collects its own sum, so no two pixels write to the same element. */
+/* Each pixel collects a separate sum, so no two pixels write to the same element. */
 status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
                          tensor_t *grad_input)
 {
