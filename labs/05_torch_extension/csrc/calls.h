@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* calls.h - a call of a kernel with tensors of PyTorch, for both bridges
+/* calls.h - calls a kernel of convlab with tensors of PyTorch
  *
- * stable/bridge.h and aten/bridge.h both include this file. Before that, each of them
- * defines these names:
+ * stable/bridge.h and aten/bridge.h include this file. Before the #include, each of the
+ * two headers defines these names:
  *
- *     Tensor, ScalarType, Ints    PyTorch's types, in one API or the other
+ *     Tensor, ScalarType, Ints    PyTorch's types, in the stable ABI or in ATen
  *     empty_like                  a new tensor
- *     Place                       of a call: device, stream, threads, memory
+ *     Place                       device, stream, threads and memory of a call
  */
 #pragma once
 
@@ -27,13 +27,13 @@ inline void must_be_there(const Tensor &tensor)
         throw std::runtime_error("a tensor is None, but only a bias may be None");
 }
 
-/* The result for a gradient that autograd did not request. Autograd ignores it. */
+/* Returns the gradient, or an empty tensor if autograd did not request a gradient. */
 inline Tensor or_empty(const std::optional<Tensor> &gradient, const Tensor &like)
 {
     return gradient ? *gradient : empty_like(like, {0});
 }
 
-/* The size along an axis; 0 if there is no such axis. Then the argument check fails. */
+/* Returns the size along an axis, or 0 without this axis: then the check fails. */
 inline int64_t size(const Tensor &tensor, int64_t axis)
 {
     return axis < tensor.dim() ? tensor.size(axis) : 0;
@@ -81,8 +81,8 @@ inline tensor_t view_of(const Tensor &tensor)
     return view;
 }
 
-/* One argument as a kernel gets it: a pointer to a view, NULL for an absent tensor, or
- * an option without a change. */
+/* An argument in the form that a kernel takes: a pointer to a tensor_t, NULL for a
+ * tensor that is absent, or an unchanged option. */
 struct view_t {
     tensor_t view;
     bool present;
@@ -109,9 +109,9 @@ template <typename Options> Options argument(const Options &options)
 
 /* ---- a call ---------------------------------------------------------------------- */
 
-/* The context of one call, on the device of a tensor. On a GPU, scratch memory comes
- * from PyTorch, on the current stream. It is freed when the call ends. This is safe,
- * because the stream works in order. */
+/* The context of one call, on the device of tensor `where`. On a GPU, scratch memory
+ * comes from PyTorch, on the current stream. The memory is freed when the call ends.
+ * This is safe, because a stream runs kernels in order. */
 class __attribute__((visibility("hidden"))) Call
 {
   public:
@@ -153,7 +153,7 @@ class __attribute__((visibility("hidden"))) Call
     std::vector<Tensor> on_card_;
 };
 
-/* Check the arguments and call the kernel of `where`'s device and dtype. */
+/* Checks the arguments, then calls the kernel for the device and dtype of `where`. */
 template <typename Check, typename Function, typename... Arguments>
 void run(const Tensor &where, Check check, const kernels_t<Function> &kernels,
          const Arguments &...arguments)

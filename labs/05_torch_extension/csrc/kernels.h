@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /* kernels.h - the rungs of labs 03 and 04, as one table per operator and direction
  *
- * The build (setup.py) links the rungs that lab.toml names into one object. It renames
- * their functions by device and dtype: conv2d_forward_cpu_f32, .._cuda_f64.
- * If a rung is missing, its weak symbol is NULL. The library loads without it, and `of`
- * throws an error with a sentence.
+ * The build (setup.py) links the rungs that lab.toml names into one object file. It
+ * adds the device and dtype to each function's name: conv2d_forward_cpu_f32,
+ * .._cuda_f64. If a rung is missing, its weak symbol is NULL. The library still loads,
+ * but `of` throws an error with a message.
  *
- *     KERNELS(conv2d_forward);                    // declares and collects them
+ *     KERNELS(conv2d_forward);                    // declares all of them
  *     conv2d_forward_kernels.of(DEVICE_CPU, DTYPE_F64)
  *
- * On the CPU an operator can have a second set, conv2d_forward_direct_f32. These rungs
- * add the products of the definition, without Winograd's transforms. keep_direct
- * chooses one of the two sets (convlab_ext/direct.py).
+ * On the CPU an operator can have a second set of kernels, conv2d_forward_direct_f32.
+ * The kernels of this set add the products of the definition, without Winograd's
+ * transforms. keep_direct chooses the set (convlab_ext/direct.py).
  */
 #pragma once
 
@@ -42,7 +42,7 @@ inline const char *name_of(dtype_t dtype)
     return "an unknown dtype";
 }
 
-/* Whether the second set is used: one flag for all threads of a library. */
+/* True if the direct kernels are used: one flag for all threads of a library. */
 __attribute__((visibility("hidden"))) inline std::atomic<bool> direct_is_on{false};
 
 template <typename Function> struct kernels_t {
@@ -68,7 +68,7 @@ template <typename Function> struct kernels_t {
     }
 };
 
-/* Turns the second set on or off; nullopt changes nothing. Returns the previous
+/* Turns the direct kernels on or off; nullopt changes nothing. Returns the previous
  * setting. */
 template <typename Forward, typename Backward>
 bool keep_direct(std::optional<bool> on, const kernels_t<Forward> &forward,

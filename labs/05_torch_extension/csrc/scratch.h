@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* scratch.h - scratch memory for kernels on the CPU, kept from call to call
  *
- * A convolution needs a few megabytes in each call. The operating system gives such
- * memory page by page, at the first access, and takes it back at free. This costs
- * 0.1 ms or more, in a call of 2 ms. So until it ends, a thread keeps the memory of its
- * last calls, up to KEPT_MOST bytes for each operator.
+ * A convolution needs a few megabytes of scratch memory in each call. The operating
+ * system maps new memory page by page, at the first access, and takes it back at free.
+ * This costs 0.1 ms or more in a call of 2 ms. So each thread keeps the scratch memory
+ * of its last calls, up to KEPT_MOST bytes for each operator.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-/* All scratch memory of one call. A thread has one call at a time. */
+/* Gives scratch memory to one call of an operator. A thread has one call at a time. */
 class __attribute__((visibility("hidden"))) Scratch
 {
   public:
@@ -25,7 +25,7 @@ class __attribute__((visibility("hidden"))) Scratch
         kept().bytes = kept().block ? asked_ : 0;
     }
 
-    /* Aligned to 64 bytes, contents undefined; NULL if there is no memory. */
+    /* Returns memory aligned to 64 bytes, contents undefined; NULL if there is none. */
     void *take(size_t bytes)
     {
         if (bytes > SIZE_MAX - ALIGNMENT - asked_) return nullptr;
@@ -51,7 +51,7 @@ class __attribute__((visibility("hidden"))) Scratch
         size_t bytes = 0;
     };
 
-    static block_t block_of(size_t bytes)  // a multiple of ALIGNMENT
+    static block_t block_of(size_t bytes)  // bytes: a multiple of ALIGNMENT
     {
         return block_t(aligned_alloc(ALIGNMENT, bytes));
     }
@@ -62,6 +62,6 @@ class __attribute__((visibility("hidden"))) Scratch
         return mine;
     }
 
-    size_t asked_ = 0;           // by this call so far
-    std::vector<block_t> more_;  // of this call only
+    size_t asked_ = 0;           // bytes that this call has taken
+    std::vector<block_t> more_;  // blocks of this call only
 };

@@ -8,8 +8,8 @@
 
 #include "operators.h"
 
-/* The number for axis 0 (height) or 1 (width) of an option. The schema says int[2], but
- * PyTorch also accepts lists of other lengths. */
+/* Returns the number of an option for axis 0 (height) or 1 (width). The schema says
+ * int[2], but PyTorch also accepts lists of other lengths. */
 template <typename List>
 int64_t along(int axis, const char *option, const List &numbers)
 {
@@ -20,7 +20,7 @@ int64_t along(int axis, const char *option, const List &numbers)
     return numbers[axis];
 }
 
-/* Sets stride, padding and dilation, which all these operators have. */
+/* Sets stride, padding and dilation in p, for unfold and the two convolutions. */
 template <typename Params, typename List>
 void set_windows(Params &p, const List &stride, const List &padding,
                  const List &dilation)
@@ -63,8 +63,8 @@ depthwise_conv2d_params_t depthwise_options(const List &stride, const List &padd
     return p;
 }
 
-/* OH or OW. The result is allocated before the argument check. If the check will refuse
- * the options, the size is 0. */
+/* Returns OH or OW. The output is allocated before the argument check. If the check is
+ * going to refuse the options, the size is 0. */
 static inline int64_t windows(int64_t in, int64_t kernel, int64_t stride,
                               int64_t padding, int64_t dilation)
 {
