@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* bridge.h - from PyTorch's own C++ classes (ATen) to convlab's contract, and back
  *
- * Step (b): the same names and the same `run` as behind ../stable/bridge.h, on the
- * headers that PyTorch itself is made of. There a tensor is a handle, and everything
- * asked of it a C function; here it is at::Tensor, a counted pointer to a TensorImpl,
- * and its methods are inlined into this library: a call is cheaper, and the library
- * fits only the version of PyTorch it was compiled with.
+ * Step (b): this header has the same names and the same `run` as ../stable/bridge.h,
+ * but uses ATen. In the stable ABI a tensor is a handle that C functions read. In ATen
+ * it is an at::Tensor, a counted pointer to a TensorImpl. The methods of at::Tensor are
+ * inlined, so a call is faster. But the library fits only the version of PyTorch it was
+ * compiled with.
  *
  *     Tensor output = empty_like(input, {N, OC, OH, OW});
  *     run(input, conv2d_forward_check, conv2d_forward_kernels, input, weight, bias, p,
  *         output);
  *
- * Only the headers that are used: <torch/extension.h> has all of these and everything
- * else, and takes several times as long to compile.
+ * This file includes only the headers that it uses. <torch/extension.h> includes them
+ * and all others, and takes several times as long to compile.
  */
 #pragma once
 
@@ -33,18 +33,18 @@
 
 using at::Tensor;
 using c10::ScalarType;
-using Ints = std::vector<int64_t>;  // what an int[] of the schema arrives as
+using Ints = std::vector<int64_t>;  // the C++ type of int[] in a schema
 
 inline void must_be_there(const Tensor &tensor);  // calls.h
 
-/* A new tensor of these sizes, row-major, of the dtype and on the device of `like`. */
+/* Returns a new contiguous tensor of these sizes, with dtype and device of `like`. */
 inline Tensor empty_like(const Tensor &like, const Ints &sizes)
 {
     must_be_there(like);
     return at::empty(sizes, like.options());
 }
 
-/* A gradient that may not be wanted: the kernel is given NULL for it. */
+/* Returns a new gradient, or nullopt (NULL for the kernel) if the mask is false. */
 template <size_t N>
 std::optional<Tensor> wanted(const std::array<bool, N> &mask, size_t which,
                              const Tensor &like, const Ints &sizes)
@@ -53,7 +53,7 @@ std::optional<Tensor> wanted(const std::array<bool, N> &mask, size_t which,
     return empty_like(like, sizes);
 }
 
-/* Where a call runs: the device of a tensor is set while it lives. */
+/* The device, stream and threads of a call. Sets the device of tensor `where`. */
 class Place
 {
   public:
@@ -72,7 +72,7 @@ class Place
         }
     }
 
-    /* So many bytes there. */
+    /* Returns a tensor of `bytes` bytes on the device of the call. */
     Tensor memory(size_t bytes) const
     {
         return at::empty({static_cast<int64_t>(bytes)},

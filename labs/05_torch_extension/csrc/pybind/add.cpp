@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* add as a Python function: step (a), the way extensions were written first
  *
- * pybind11 turns a C++ function into one of Python: it unpacks the arguments, calls,
- * and packs the result. That is all it does. What comes of it is no operator, and
- * PyTorch cannot know what happens inside:
+ * pybind11 makes a Python function of a C++ function: it unpacks the arguments, calls
+ * the C++ function, and packs the result. But this function is no operator of PyTorch.
+ * So PyTorch cannot know what happens inside:
  *
  *     no dispatch   nobody sees the call: only this file chooses by device and dtype;
  *                   no fake tensor, vmap or autocast, no TorchDispatchMode
@@ -11,8 +11,8 @@
  *                   nothing says so: write a torch.autograd.Function around it
  *     no compile    torch.compile(fullgraph=True) and torch.export stop here
  *
- * It also fits one version of Python and one of PyTorch. It is good for what is no
- * operator: a function that reads a file, a class that is no tensor.
+ * The compiled file also fits only one version of Python and one of PyTorch. pybind11
+ * is good for other things: a function that reads a file, a class that is no tensor.
  */
 #include "../aten/bridge.h"
 
@@ -29,10 +29,10 @@ static Tensor forward(const Tensor &input, const Tensor &other, double alpha)
     const auto sizes = at::infer_size(input.sizes(), other.sizes());
     Tensor output = at::empty(sizes, input.options());
     run(input, add_forward_check, add_forward_kernels, input, other, p, output);
-    return output;  // the common shape of both
+    return output;  // of the common shape of input and other
 }
 
-/* Both gradients, each of its operand's size. */
+/* Returns grad_input and grad_other, in the sizes of input and other. */
 static std::tuple<Tensor, Tensor> backward(const Tensor &grad_output,
                                            const std::vector<int64_t> &input_size,
                                            const std::vector<int64_t> &other_size,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* matmul as a Python function: step (a); add.cpp says what such a function lacks
  *
- * Of <torch/extension.h>, which is everything, two headers are enough: pybind11, and
- * how a tensor travels through it. They take half the time to compile.
+ * <torch/extension.h> includes everything. Two headers are enough: pybind11, and the
+ * header that converts tensors. They compile in half the time.
  */
 #include "../aten/bridge.h"
 
@@ -24,7 +24,7 @@ static Tensor forward(const Tensor &input, const Tensor &other)
     return output;
 }
 
-/* Both gradients. */
+/* Returns grad_input and grad_other. */
 static std::tuple<Tensor, Tensor> backward(const Tensor &grad_output,
                                            const Tensor &input, const Tensor &other)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* add as an operator of PyTorch: torch.ops.convlab.add and add_backward
  *
- * The kernel stretches its operands itself, so they come unexpanded, and backward is
- * told their sizes: grad_output does not know them.
+ * The kernel broadcasts the operands, so the operands are not expanded before. Backward
+ * gets the sizes of the operands, because grad_output has only the common size.
  */
 #include "bridge.h"
 
@@ -10,9 +10,9 @@ KERNELS(add_forward);
 KERNELS(add_backward);
 
 // BEGIN SOLUTION
-/* The sizes of both operands stretched, aligned at the last axis: those of the longer
- * one, and where it has 1 the shorter one's. The argument check refuses what does
- * not fit. */
+/* Returns the common sizes of both operands, aligned at the last axis. Where the longer
+ * one has size 1, the size is the shorter one's. The argument check refuses sizes that
+ * do not fit. */
 static Ints stretched(const Ints &left, const Ints &right)
 {
     Ints common = left.size() > right.size() ? left : right;
@@ -37,7 +37,7 @@ static Tensor forward(const Tensor &input, const Tensor &other, double alpha)
     // STARTER throw std::runtime_error("add_forward is not written yet");
 }
 
-/* Gradients of input and other; an empty tensor where output_mask is false. */
+/* Returns gradients of input and other; an empty tensor for a false output_mask. */
 static std::tuple<Tensor, Tensor> backward(const Tensor &grad_output,
                                            const Ints &input_size,
                                            const Ints &other_size, double alpha,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /* bridge.h - from PyTorch's stable ABI to convlab's contract, and back
  *
- * The stable ABI is C functions that PyTorch promises not to change and a thin C++ face
- * on them (torch/csrc/stable, torch/headeronly): one binary runs on many versions.
+ * The stable ABI consists of C functions that PyTorch does not change, and thin C++
+ * classes (torch/csrc/stable, torch/headeronly). So one binary runs on many versions.
  *
  *     Tensor output = empty_like(input, {N, OC, OH, OW});
  *     run(input, conv2d_forward_check, conv2d_forward_kernels, input, weight, bias, p,
  *         output);
  *
- * `run` (../calls.h) makes tensor_t views of the tensors, checks the arguments, sets
- * the device, takes the stream and the threads that PyTorch uses now, and calls the
- * kernel of this device and dtype. What fails becomes a C++ exception with the
- * contract's sentence, which Python sees as a RuntimeError.
+ * `run` (../calls.h) makes tensor_t views of the tensors, and checks the arguments. It
+ * sets the device, and takes the stream and the threads that PyTorch uses now. Then it
+ * calls the kernel of this device and dtype. An error becomes a C++ exception with the
+ * message in ctx->error. Python sees the exception as a RuntimeError.
  */
 #pragma once
 
@@ -26,12 +26,12 @@
 
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
-using Ints = std::vector<int64_t>;  // what an int[] of the schema arrives as
+using Ints = std::vector<int64_t>;  // the C++ type of int[] in a schema
 
 inline void must_be_there(const Tensor &tensor);  // calls.h
 
-/* A new tensor of these sizes, row-major, on the device of `like` and of its dtype, or
- * of another one: aoti_torch_dtype_int64(). */
+/* Returns a new contiguous tensor of these sizes on the device of `like`. The dtype is
+ * `like`'s, or `dtype`, such as aoti_torch_dtype_int64(). */
 inline Tensor empty_like(const Tensor &like, const Ints &sizes, int32_t dtype = -1)
 {
     Ints strides(sizes.size());
@@ -58,7 +58,7 @@ inline Tensor empty_like(const Tensor &like, const Ints &sizes, int32_t dtype = 
     return Tensor(made);
 }
 
-/* A gradient that may not be wanted: the kernel is given NULL for it. */
+/* Returns a new gradient, or nullopt (NULL for the kernel) if the mask is false. */
 inline std::optional<Tensor> wanted(const std::vector<bool> &output_mask, size_t which,
                                     const Tensor &like, const Ints &sizes)
 {
@@ -70,7 +70,7 @@ inline std::optional<Tensor> wanted(const std::vector<bool> &output_mask, size_t
     return empty_like(like, sizes);
 }
 
-/* Where a call runs: the device of a tensor is set while it lives. */
+/* The device, stream and threads of a call. Sets the device of tensor `where`. */
 class __attribute__((visibility("hidden"))) Place
 {
   public:
@@ -93,7 +93,7 @@ class __attribute__((visibility("hidden"))) Place
         }
     }
 
-    /* So many bytes there. */
+    /* Returns a tensor of `bytes` bytes on the device of the call. */
     Tensor memory(size_t bytes) const
     {
         const int64_t size[1] = {static_cast<int64_t>(bytes)}, stride[1] = {1};

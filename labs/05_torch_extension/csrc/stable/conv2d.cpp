@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* conv2d as an operator of PyTorch: torch.ops.convlab.conv2d and conv2d_backward
  *
- * Schema, output sizes and one call each; the arithmetic is the rung's. The same
- * function serves both devices: a tensor knows where it lies, and `run` chooses.
+ * This file has the schema, the output sizes and one call for each direction. The same
+ * function serves CPU and GPU: `run` chooses the kernel by the tensor.
  */
 #include "bridge.h"
 
@@ -30,7 +30,7 @@ static Tensor forward(const Tensor &input, const Tensor &weight,
     // STARTER throw std::runtime_error("conv2d_forward is not written yet");
 }
 
-/* Gradients of input, weight, bias; an empty tensor where output_mask is false. */
+/* Returns gradients of input, weight, bias; an empty tensor for a false output_mask. */
 static std::tuple<Tensor, Tensor, Tensor>
 backward(const Tensor &grad_output, const Tensor &input, const Tensor &weight,
          const Ints &stride, const Ints &padding, const Ints &dilation, int64_t groups,
@@ -50,8 +50,8 @@ backward(const Tensor &grad_output, const Tensor &input, const Tensor &weight,
     // STARTER throw std::runtime_error("conv2d_backward is not written yet");
 }
 
-/* Without Winograd from now on, or with it, or as it is; gives what held before.
- * It takes no tensor, so that no device has it. */
+/* Turns the kernels without Winograd on or off; nullopt changes nothing. Returns the
+ * previous setting. The operator takes no tensor, so it has no device. */
 static bool direct(std::optional<bool> on)
 {
     return keep_direct(on, conv2d_forward_kernels, conv2d_backward_kernels);

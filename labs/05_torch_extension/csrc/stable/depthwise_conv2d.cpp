@@ -2,8 +2,8 @@
 /* depthwise_conv2d as an operator of PyTorch: torch.ops.convlab.depthwise_conv2d and
  * depthwise_conv2d_backward
  *
- * Schema, output sizes and one call each; the arithmetic is the rung's. The same
- * function serves both devices: a tensor knows where it lies, and `run` chooses.
+ * This file has the schema, the output sizes and one call for each direction. The same
+ * function serves CPU and GPU: `run` chooses the kernel by the tensor.
  */
 #include "bridge.h"
 
@@ -31,7 +31,7 @@ static Tensor forward(const Tensor &input, const Tensor &weight,
     // STARTER throw std::runtime_error("depthwise_conv2d_forward is not written yet");
 }
 
-/* Gradients of input, weight, bias; an empty tensor where output_mask is false. */
+/* Returns gradients of input, weight, bias; an empty tensor for a false output_mask. */
 static std::tuple<Tensor, Tensor, Tensor>
 backward(const Tensor &grad_output, const Tensor &input, const Tensor &weight,
          const Ints &stride, const Ints &padding, const Ints &dilation,

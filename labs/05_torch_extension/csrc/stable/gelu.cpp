@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* gelu as an operator of PyTorch: torch.ops.convlab.gelu and gelu_backward
  *
- * The option is a word, as in PyTorch; the contract has a number for it.
+ * The option `approximate` is a string in PyTorch, and a number in operators.h.
  */
 #include "bridge.h"
 
@@ -28,7 +28,7 @@ static Tensor forward(const Tensor &input, const std::string &approximate)
     // STARTER throw std::runtime_error("gelu_forward is not written yet");
 }
 
-/* The gradient of input; autograd calls it only where it is wanted. */
+/* Returns the gradient of input. Autograd calls it only if the gradient is wanted. */
 static Tensor backward(const Tensor &grad_output, const Tensor &input,
                        const std::string &approximate)
 {

@@ -2,16 +2,16 @@
 /* layer_norm as an operator of PyTorch: torch.ops.convlab.layer_norm and
  * layer_norm_backward
  *
- * Three results, as torch.native_layer_norm has: mean and rstd of each row are handed
- * to backward. They are as exact as sums: float for half. The kernel knows one
- * normalised axis, the last; the public function makes one of several.
+ * The operator has three results, as torch.native_layer_norm: backward needs mean and
+ * rstd of each row. They have the dtype of sums: float for half. The kernel normalises
+ * only the last axis. The public function joins several axes into one.
  */
 #include "bridge.h"
 
 KERNELS(layer_norm_forward);
 KERNELS(layer_norm_backward);
 
-/* `normalized_shape` names the last axis of input and no other. */
+/* Requires that normalized_shape has one number, the last size of input. */
 static void must_be_last(const Tensor &input, const Ints &normalized_shape)
 {
     must_be_there(input);
@@ -25,7 +25,7 @@ static void must_be_last(const Tensor &input, const Ints &normalized_shape)
                              std::to_string(input.size(ndim - 1)) + ")");
 }
 
-/* A number for each row of input, in the dtype of sums. */
+/* Returns a tensor with one number per row of input, in the dtype of sums. */
 static Tensor empty_rows(const Tensor &input)
 {
     Ints sizes = sizes_of(input);
@@ -34,7 +34,7 @@ static Tensor empty_rows(const Tensor &input)
     return empty_like(input, sizes, half ? aoti_torch_dtype_float32() : -1);
 }
 
-/* output, mean, rstd */
+/* Returns output, mean and rstd. */
 static std::tuple<Tensor, Tensor, Tensor> forward(const Tensor &input,
                                                   const Ints &normalized_shape,
                                                   const std::optional<Tensor> &weight,
@@ -53,7 +53,7 @@ static std::tuple<Tensor, Tensor, Tensor> forward(const Tensor &input,
     // STARTER throw std::runtime_error("layer_norm_forward is not written yet");
 }
 
-/* Gradients of input, weight and bias; an empty tensor where output_mask is false. */
+/* Returns gradients of input, weight, bias; an empty tensor for a false output_mask. */
 static std::tuple<Tensor, Tensor, Tensor>
 backward(const Tensor &grad_output, const Tensor &input,
          const std::optional<Tensor> &weight, const Tensor &mean, const Tensor &rstd,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* linear as an operator of PyTorch: torch.ops.convlab.linear and linear_backward
  *
- * The leading axes of input are the kernel's affair: it takes them as they are.
+ * The kernel accepts any number of leading axes of input, so forward reshapes nothing.
  */
 #include "bridge.h"
 
@@ -23,7 +23,7 @@ static Tensor forward(const Tensor &input, const Tensor &weight,
     // STARTER throw std::runtime_error("linear_forward is not written yet");
 }
 
-/* Gradients of input, weight, bias; an empty tensor where output_mask is false. */
+/* Returns gradients of input, weight, bias; an empty tensor for a false output_mask. */
 static std::tuple<Tensor, Tensor, Tensor> backward(const Tensor &grad_output,
                                                    const Tensor &input,
                                                    const Tensor &weight,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* lltm as an operator of PyTorch: torch.ops.convlab.lltm and lltm_backward
  *
- * Three results: the new state, and the gates, which backward is handed again. The
- * public function keeps the gates to itself.
+ * The operator has three results: new_h, new_c and gates. Backward needs the gates. The
+ * public function does not return the gates.
  */
 #include "bridge.h"
 
 KERNELS(lltm_forward);
 KERNELS(lltm_backward);
 
-/* new_h, new_c, gates */
+/* Returns new_h, new_c and gates. */
 static std::tuple<Tensor, Tensor, Tensor> forward(const Tensor &input,
                                                   const Tensor &weight,
                                                   const Tensor &bias, const Tensor &h,
@@ -27,8 +27,8 @@ static std::tuple<Tensor, Tensor, Tensor> forward(const Tensor &input,
     // STARTER throw std::runtime_error("lltm_forward is not written yet");
 }
 
-/* Gradients of input, weight, bias, h and c; an empty tensor where output_mask is
- * false. */
+/* Returns the gradients of input, weight, bias, h and c; an empty tensor for each false
+ * in output_mask. */
 static std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>
 backward(const Tensor &grad_new_h, const Tensor &grad_new_c, const Tensor &input,
          const Tensor &weight, const Tensor &h, const Tensor &new_c,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* matmul as an operator of PyTorch: torch.ops.convlab.matmul and matmul_backward
  *
- * Batches of equal sizes only; what torch.matmul does for vectors and for batches that
- * differ is a matter of views, and convlab_ext.matmul makes them.
+ * The operands have equal batch sizes. torch.matmul also accepts vectors, and batches
+ * of different sizes. convlab_ext.matmul makes views of equal batch sizes for them.
  */
 #include "bridge.h"
 
@@ -22,7 +22,7 @@ static Tensor forward(const Tensor &input, const Tensor &other)
     // STARTER throw std::runtime_error("matmul_forward is not written yet");
 }
 
-/* Gradients of input and other; an empty tensor where output_mask is false. */
+/* Returns gradients of input and other; an empty tensor for a false output_mask. */
 static std::tuple<Tensor, Tensor> backward(const Tensor &grad_output,
                                            const Tensor &input, const Tensor &other,
                                            const std::vector<bool> &output_mask)

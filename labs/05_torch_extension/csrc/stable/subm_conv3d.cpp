@@ -37,8 +37,8 @@ forward(const Tensor &features, const Tensor &coordinates, const Tensor &weight,
     // STARTER throw std::runtime_error("subm_conv3d_forward is not written yet");
 }
 
-/* Gradients of features, weight, bias; an empty tensor where output_mask is false. The
- * rulebook knows the coordinates: only the derivatives of this operator need them. */
+/* Returns gradients of features, weight, bias; an empty tensor for a false output_mask.
+ * Only the derivatives of backward need the coordinates: backward uses the rulebook. */
 static std::tuple<Tensor, Tensor, Tensor>
 backward(const Tensor &grad_output, const Tensor &features,
          const Tensor & /*coordinates*/, const Tensor &weight, const Tensor &rulebook,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* unfold as an operator of PyTorch: torch.ops.convlab.unfold and unfold_backward
  *
- * Its backward, col2im, is torch.nn.functional.fold: many images unfold to columns of
- * the same sizes, so backward is told which one, as fold is.
+ * unfold_backward (col2im) is torch.nn.functional.fold. Several image sizes unfold to
+ * columns of the same size. So backward gets the image size, as fold does.
  */
 #include "bridge.h"
 
@@ -29,8 +29,8 @@ static Tensor forward(const Tensor &input, const Ints &kernel_size,
     // STARTER throw std::runtime_error("unfold_forward is not written yet");
 }
 
-/* The gradient of the image whose axes IH, IW are input_size; autograd calls it only
- * where it is wanted. */
+/* Returns the gradient of the image, of height and width input_size. Autograd calls it
+ * only if the gradient is wanted. */
 static Tensor backward(const Tensor &grad_output, const Ints &input_size,
                        const Ints &kernel_size, const Ints &dilation,
                        const Ints &padding, const Ints &stride)
