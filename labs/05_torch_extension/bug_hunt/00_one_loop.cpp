@@ -11,7 +11,7 @@
 
 #include <cmath>
 
-/* gelu of one number, and its slope, in the exact form or with tanh. */
+/* The value of gelu at one number, and the derivative of gelu at this number. */
 struct Both {
     double value, slope;
 };
@@ -35,7 +35,7 @@ static bool is_tanh(const std::string &approximate)
     throw std::runtime_error("gelu: 'approximate' must be 'none' or 'tanh'");
 }
 
-/* Computes every element of x. If there is a gradient, multiplies by its element. */
+/* Writes gelu(x) to `made` for each element of x; with a gradient, gradient * slope. */
 template <typename T>
 static void fill(const Tensor &x, const Tensor *gradient, bool by_tanh, Tensor &made)
 {

@@ -14,14 +14,14 @@
 KERNELS(add_forward);
 KERNELS(add_backward);
 
-/* The size of an axis, counted from the end: number 1 is the last one. If the tensor
- * lacks this axis, the size is 1. */
+/* Returns the size of an axis, counted from the end: number 1 is the last axis. If the
+ * tensor lacks this axis, the size is 1. */
 static int64_t size_from_end(const Tensor &tensor, int64_t number)
 {
     return number > tensor.dim() ? 1 : tensor.size(tensor.dim() - number);
 }
 
-/* The common sizes of both operands. The argument check refuses sizes without any. */
+/* Returns the common sizes of two operands. The argument check refuses other sizes. */
 static Ints joined(const Tensor &left, const Tensor &right)
 {
     const int64_t axes = std::max(left.dim(), right.dim());

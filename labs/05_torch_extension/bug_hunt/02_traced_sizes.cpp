@@ -28,8 +28,8 @@ static conv2d_params_t options_from(const Ints &stride, const Ints &padding,
     return options;
 }
 
-/* The number of windows; 0 if sizes or options make no sense. Then the argument check
- * writes the error message. */
+/* Returns the number of windows along an axis, or 0 if sizes or options are invalid.
+ * Then the argument check writes the error message. */
 static int64_t count_along(const Tensor &image, const Tensor &filters, int64_t axis,
                            int64_t stride, int64_t padding, int64_t dilation)
 {
@@ -53,7 +53,7 @@ static Tensor forward(const Tensor &image, const Tensor &filters,
     return made;
 }
 
-/* The gradients that the mask requests. Other gradients are empty tensors. */
+/* Returns the gradients that `mask` requests; other gradients are empty tensors. */
 static std::tuple<Tensor, Tensor, Tensor>
 backward(const Tensor &gradient, const Tensor &image, const Tensor &filters,
          const Ints &stride, const Ints &padding, const Ints &dilation, int64_t groups,

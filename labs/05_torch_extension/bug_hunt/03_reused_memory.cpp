@@ -15,7 +15,7 @@
 
 static constexpr double SCALE = 0.79788456080286535588;  // sqrt(2/pi)
 
-/* x / 2 * (1 + bent). slope_at is its derivative. */
+/* Returns gelu(x) = x / 2 * (1 + bent); slope_at(x) returns the derivative. */
 static double value_at(double x, bool tanh_form)
 {
     const double u = SCALE * (x + 0.044715 * x * x * x);
@@ -32,7 +32,7 @@ static double slope_at(double x, bool tanh_form)
     return (1 + bent + x * SCALE * growth) / 2;
 }
 
-/* to = factors (or 1) times f(x), element by element. `to` is contiguous. */
+/* Writes gelu(x) to `to`, or factors * (slope of gelu at x). `to` is contiguous. */
 template <typename T>
 static void walk(const tensor_t &x, const tensor_t *factors, bool tanh_form, T *to)
 {

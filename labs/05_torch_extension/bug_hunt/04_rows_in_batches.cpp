@@ -25,7 +25,7 @@ static Tensor forward(const Tensor &rows, const Tensor &filters,
     return made;
 }
 
-/* The gradients that the mask requests. Other gradients are empty tensors. */
+/* Returns the gradients that `mask` requests; other gradients are empty tensors. */
 static std::tuple<Tensor, Tensor, Tensor> backward(const Tensor &gradient,
                                                    const Tensor &rows,
                                                    const Tensor &filters,
