@@ -7,7 +7,7 @@
   passes   layers without a bias, and every forward
   run      make grade T=01_python_function/bug_hunt/00
 
-All leading axes are joined into one axis of rows:
+linear joins all leading axes of input into one axis of rows:
 
     output = input @ weight^T + bias, for every row r of the leading axes
     grad_input = grad_output @ weight     grad_weight = grad_output^T @ input

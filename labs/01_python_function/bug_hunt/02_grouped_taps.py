@@ -8,7 +8,7 @@
   run      make grade T=01_python_function/bug_hunt/02
 
 seen (N, G, IC/G, OH, OW) holds the pixels under kernel position (kh, kw), for all
-windows. The channels of a group are adjacent, and so are its filters.
+windows. The channels of a group are adjacent, and so are the filters of a group.
 
     output    += weight[..., kh, kw] @ seen        within each group
     grad_seen  = weight[..., kh, kw]^T @ grad_output

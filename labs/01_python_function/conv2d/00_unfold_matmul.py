@@ -16,8 +16,8 @@ With col = unfold(input), each group of each image is one matrix product:
     output (GM, GN) = weight (GM, GK) @ col (GK, GN)
     GM = OC/G filters     GK = IC/G * KH * KW weights a filter     GN = OH * OW windows
 
-First use the gradients of a matrix product, then the gradient of unfold. This is fold:
-it adds each column back to the pixels that the column was read from.
+Backward uses the gradients of a matrix product, then the gradient of unfold: fold. fold
+adds each column to the pixels that the column was read from.
 
     grad_input  = fold(weight^T @ grad_output)
     grad_weight = sum over n of grad_output[n] @ col[n]^T

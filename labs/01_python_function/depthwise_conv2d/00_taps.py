@@ -12,8 +12,8 @@ Each input channel has its own M = OC/IC filters; filter oc reads channel oc // 
                          input[n, oc // M, ih, iw] * weight[oc,0,kh,kw]
     ih = oh*stride_h + kh*dilation_h - padding_h,  iw in the same way; 0 outside
 
-The filters of a channel are adjacent, so reshape gives them their own axis m. Forward
-adds up KH*KW scaled slices. Backward loops over the same slices:
+The filters of a channel are adjacent, so a reshape gives the M filters an axis m.
+Forward adds up KH*KW scaled slices. Backward loops over the same slices:
 
     grad_input  += grad_output * weight, at the tap's slice, summed over m
     grad_weight  = grad_output * slice, summed over n, oh, ow

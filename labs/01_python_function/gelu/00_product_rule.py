@@ -13,7 +13,7 @@ Phi(x) is the probability that a normal random number is below x. phi is its den
     phi(x)     = exp(-x^2 / 2) / sqrt(2*pi)                 the slope of Phi
     grad_input = grad_output * (Phi(x) + x * phi(x))
 
-With approximate="tanh", a function of tanh replaces erf. tanh was once cheaper:
+With approximate="tanh", gelu uses tanh instead of erf. tanh was once cheaper:
 
     output     = x * (1 + tanh(u)) / 2
     u(x)       = sqrt(2/pi) * (x + 0.044715 * x^3)

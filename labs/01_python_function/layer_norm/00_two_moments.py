@@ -6,7 +6,7 @@
   limit   seven passes over the input; a fused kernel needs one or two
   run     make grade T=01_python_function/layer_norm/00
 
-A row r is one position of the leading axes. All averages are over its D features:
+A row r is one position of the leading axes. All averages are over D features:
 
     mean[r]     = average of input[r]
     rstd[r]     = 1 / sqrt(average of (input[r] - mean[r])^2 + eps)

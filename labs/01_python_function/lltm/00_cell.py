@@ -6,8 +6,8 @@
   limit   each step makes a new tensor; a fused loop keeps the numbers in registers
   run     make grade T=01_python_function/lltm/00
 
-The long-long-term-memory cell of PyTorch's C++ extension tutorial. It has no forget
-gate, and elu replaces tanh for the candidate.
+lltm is the long-long-term-memory cell of PyTorch's C++ extension tutorial. This cell
+has no forget gate, and uses elu instead of tanh for the candidate.
 
     preact  = [h, input] @ weight^T + bias       (N, 3*H): three blocks i, o, g
     i, o, g = sigmoid(preact_i), sigmoid(preact_o), elu(preact_g)
@@ -15,7 +15,7 @@ gate, and elu replaces tanh for the candidate.
     new_h   = tanh(new_c) * o
 
 Each line of backward is the chain rule for one line of forward. new_c is a result, and
-new_h uses it too, so add both gradients. Let y be the activated value:
+new_h uses it too, so add both gradients. If y is the function's value:
 
     sigmoid'(x) = y * (1 - y)     tanh'(x) = 1 - y^2     elu'(x) = 1 or y + 1
 """

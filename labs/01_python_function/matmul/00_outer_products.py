@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """00 outer products
 
-  idea    a product is a sum of K outer products: column k of input, row k of other
+  idea    a product is a sum of K outer products: column k of input by row k of other
   expect  the numbers of torch.matmul, with only multiply and add
   limit   for every k, the whole output is read and written again
   run     make grade T=01_python_function/matmul/00

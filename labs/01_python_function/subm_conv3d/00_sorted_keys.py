@@ -3,7 +3,7 @@
 
   idea    give each point one number, its key; search a neighbour's key among all keys
   expect  the numbers of a dense conv3d, read at the points
-  limit   a search per point and kernel position, a matrix product per position
+  limit   each kernel position needs one search per point and one matrix product
   run     make grade T=01_python_function/subm_conv3d/00
 
 P points at (n, z, y, x) have features. k = (kd*KH + kh)*KW + kw is a kernel position.

@@ -6,13 +6,13 @@
   limit   memory: every element is written once for each window that contains it
   run     make grade T=01_python_function/unfold/00
 
-Also called im2col: each window of the image becomes a column of the output.
+unfold (im2col) makes one column of the output of each window of the image.
 
     output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n, ic, ih, iw], or 0 outside
     ih = oh*stride_h + kh*dilation_h - padding_h,  iw in the same way
 
 Forward only copies, so backward only adds. An element in several windows gets the sum
-of their gradients (col2im):
+of the gradients of these windows (col2im):
 
     grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read the element
 """
