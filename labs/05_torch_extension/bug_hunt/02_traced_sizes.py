@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""02 traced sizes: the public function and the rules, by torch.library's functions.
+"""02 traced sizes: defines the public function and its rules with torch.library.
 
-A fake kernel gives the sizes of the results, for tensors without data. PyTorch calls
-it when it traces a program, but never in eager mode.
+A fake kernel computes the sizes of the results, for tensors without data. PyTorch calls
+a fake kernel when it traces a program, but never in eager mode.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""03 reused memory: the public function and the rules, by torch.library's functions.
+"""03 reused memory: defines the public function and its rules with torch.library.
 
 The schema of gelu_backward is in the C++ file. It says that no argument is changed,
 and that no result shares memory with an argument. PyTorch relies on this.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""04 rows in batches: the public function and the rules, by torch.library's functions.
+"""04 rows in batches: defines the public function and its rules with torch.library.
 
-torch.vmap adds a batch axis to some of the tensors. The rule computes the operator
-for such tensors. If examples share a weight, they are more rows of one product.
+torch.vmap adds a batch axis to some of the tensors. The rule computes the operator for
+tensors with this axis. If examples share a weight, they are more rows of a product.
 """
 
 from __future__ import annotations

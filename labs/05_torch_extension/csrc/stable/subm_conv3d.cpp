@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* subm_conv3d as an operator of PyTorch: torch.ops.convlab.subm_conv3d and .._backward
  *
- * How many pairs of points there are depends on data. No result's size may depend on
- * data: a compiled program has to know it. So the rulebook has room for as many as
- * there can be, count says how many there are, and what is left over is 0.
+ * The number of pairs of points depends on the data. The size of a result must not,
+ * because a compiled program has to know it. So the rulebook has space for the largest
+ * number of pairs, and count has the actual number. All other elements are 0.
  */
 #include "bridge.h"
 
