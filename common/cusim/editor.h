@@ -2,8 +2,8 @@
 /* editor.h - CUDA C as clangd reads it, without a CUDA toolkit
  *
  * clangd parses a .cu file in clang's CUDA mode, for the host (compile_commands.json,
- * make editor). The words of CUDA are attributes there, <<<...>>> is understood, and
- * every function may be called from a kernel. Nothing is built with this header.
+ * make editor). In this mode __global__ and similar words are attributes, clang parses
+ * <<<...>>>, and a kernel may call every function. No build uses this header.
  */
 #ifndef CUSIM_EDITOR
 #define CUSIM_EDITOR 1

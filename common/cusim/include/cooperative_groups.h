@@ -2,9 +2,9 @@
 /* cooperative_groups.h - thread_block, tiles of a warp, coalesced groups
  *
  * A tile is a run of 1, 2, 4, ... 32 lanes of one warp. A coalesced group is any set of
- * lanes; its ranks count the lanes of the set. Both use the collectives of a warp. A
- * group of the whole grid needs all blocks at the same time. This runtime does not run
- * them together, so this_grid() does not compile.
+ * lanes of one warp; ranks count these lanes. Tiles and groups use the collectives of a
+ * warp. A grid group needs all blocks at the same time. cusim does not run all blocks
+ * at the same time, so this_grid() does not compile.
  */
 #ifndef CUSIM_COOPERATIVE_GROUPS_H
 #define CUSIM_COOPERATIVE_GROUPS_H
@@ -63,7 +63,7 @@ inline thread_block this_thread_block()
 
 /* ---- what all sets of lanes of one warp have ------------------------------------- */
 
-/* Group tells where its lanes are: lane_of(rank) and, back, ranks_of(mask of lanes). */
+/* Returns the lanes of `group` that have the same predicate or label as this lane. */
 template <class Group> class warp_group
 {
     const Group &self() const

@@ -5,7 +5,7 @@
 
 #include "cusim/async.h"
 
-/* The size must be a constant where it is called, as for nvcc: 4, 8 or 16. */
+/* Copies `size` bytes to shared memory. size is a constant 4, 8 or 16, as for nvcc. */
 CUSIM_INLINE void __pipeline_memcpy_async(void *shared, const void *global,
                                           size_t bytes, size_t zeros = 0,
                                           cusim::Where where = cusim::Where::here())

@@ -2,13 +2,13 @@
 /* mma.h - nvcuda::wmma: a warp multiplies small matrices held in fragments
  *
  * CUDA does not document which elements a lane holds. So code may only treat all x[i]
- * in the same way. Here the elements have the order of memory. Lane l holds numbers 2
- * l, 2 l + 1, 64 + 2 l, 64 + 2 l + 1 and so on. So a warp reads neighbouring words. (On
- * some architectures the card's fragments of half have each element twice; here once.)
+ * in the same way. In cusim the elements have the order of memory. Lane l holds numbers
+ * 2 l, 2 l + 1, 64 + 2 l, 64 + 2 l + 1 and so on. So a warp reads neighbouring words.
+ * (On some GPUs a fragment of half has each element twice; in cusim, once.)
  *
- * Products of half, bfloat16 and TF32 numbers are exact in a float. They are added to a
- * float, in rising order of k. A half accumulator is rounded once, at the end. If a
- * TF32 operand was not rounded by __float_to_tf32, its low bits are cut off.
+ * Products of half, bfloat16 and TF32 numbers are exact in a float. cusim adds the
+ * products to a float, in rising order of k. A half accumulator is rounded once, at the
+ * end. If a TF32 operand was not rounded by __float_to_tf32, its low bits are cut off.
  */
 #ifndef CUSIM_MMA_H
 #define CUSIM_MMA_H
@@ -41,7 +41,7 @@ namespace cusim
 
 namespace wmma = nvcuda::wmma;
 
-/* For an element type: the stored type, the type of the sum, and how to read it. */
+/* For an element type T: the stored type, the type of the sum, and how to read T. */
 template <class T> struct Element {
     typedef T stored;
     typedef T sum;
@@ -78,7 +78,7 @@ template <> struct Element<wmma::precision::tf32> {
 template <class A, class B> constexpr bool same_type = false;
 template <class A> constexpr bool same_type<A, A> = true;
 
-/* Whether there is such an instruction. */
+/* Returns whether wmma has fragments of this type and these sizes. */
 template <class Use, class T> constexpr bool offered(int m, int n, int k)
 {
     constexpr bool sums = same_type<Use, wmma::accumulator>;
@@ -97,7 +97,7 @@ struct Cell {
     int row, column;
 };
 
-/* Rows, columns and order of a fragment, and where element i of a lane is. */
+/* The rows, columns and order of a fragment, and the position of a lane's element i. */
 template <int R, int C, bool by_rows> struct Grid {
     static constexpr int rows = R, columns = C, count = R * C / 32;
 
@@ -114,7 +114,7 @@ using GridOf =
     Grid<same_type<Use, wmma::matrix_b> ? k : m, same_type<Use, wmma::matrix_a> ? k : n,
          !same_type<Layout, wmma::col_major>>;
 
-/* Where a matrix in memory may start, and how far apart its rows may be. */
+/* Checks the address of a matrix in memory and the distance of two rows (stride). */
 template <class T>
 CUSIM_INLINE void check_matrix(const T *matrix, unsigned stride, Where where)
 {
@@ -132,7 +132,7 @@ CUSIM_INLINE void check_matrix(const T *matrix, unsigned stride, Where where)
                     where);
 }
 
-/* to[0] and to[1] at once: half2, float2, double2 are read and written as one. */
+/* Copies to[0] and to[1] in one access, as half2, float2 or double2. */
 template <class T> CUSIM_INLINE void copy_pair(T *to, const T *from)
 {
     typedef typename WordOf<2 * sizeof(T)>::type W;
@@ -179,15 +179,15 @@ template <class F, class V> inline void fill_fragment(F &to, const V &value)
 namespace cusim
 {
 
-/* The element's distance from the first one of the matrix in memory. */
+/* Returns the distance of an element from the first element of the matrix in memory. */
 CUSIM_INLINE size_t distance(Cell cell, unsigned stride, bool by_rows)
 {
     return by_rows ? size_t(cell.row) * stride + cell.column
                    : size_t(cell.column) * stride + cell.row;
 }
 
-/* Elements 2 i and 2 i + 1 are neighbours in memory on one condition. Fragment and
- * memory are both by rows, or both by columns. */
+/* Elements 2 i and 2 i + 1 of a fragment are neighbours in memory on one condition:
+ * fragment and memory are both by rows, or both by columns. */
 template <bool by_rows, class F, class T>
 CUSIM_INLINE void load_fragment(F &to, const T *matrix, unsigned stride,
                                 bool memory_rows)
@@ -226,7 +226,7 @@ template <class A, class B, class C, class D> struct Mma {
     bool finite;
 };
 
-/* With satf infinity becomes the largest number, and NaN becomes 0. */
+/* Returns x for satf: infinity becomes the largest number, and NaN becomes 0. */
 template <class T> CUSIM_INLINE T finite(T x)
 {
     const T most = sizeof(T) == 8 ? T(0x1.fffffffffffffp1023) : T(0x1.fffffep127f);
@@ -274,7 +274,7 @@ namespace nvcuda
 namespace wmma
 {
 
-/* Of a or b: in the layout of the fragment. */
+/* Loads a fragment of matrix a or b. Memory has the layout of the fragment. */
 template <class Use, int m, int n, int k, class T, class Layout>
 CUSIM_INLINE void load_matrix_sync(fragment<Use, m, n, k, T, Layout> &to,
                                    const typename cusim::Element<T>::stored *matrix,
@@ -308,7 +308,7 @@ CUSIM_INLINE void store_matrix_sync(T *matrix,
     cusim::store_fragment(from, matrix, stride, layout == mem_row_major);
 }
 
-/* d = a b + c; d may be c. */
+/* Computes d = a b + c for one warp; d may be the same fragment as c. */
 template <int m, int n, int k, class T, class LA, class LB, class TC, class TD>
 inline void mma_sync(fragment<accumulator, m, n, k, TD> &d,
                      const fragment<matrix_a, m, n, k, T, LA> &a,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* api.h - the CUDA runtime API: memory, streams, events, errors, device properties
  *
- * Names, arguments and results are those which CUDA's runtime API has. Each call is
- * done at once, in the order of the calls. So a stream is only a name, and an event is
- * a time stamp. The last argument of each call is the caller's line; it is never
- * written out. It names the line of a wrong call.
+ * Names, arguments and results are as in CUDA's runtime API. cusim completes each call
+ * at once, in the order of the calls. So a stream is only a name, and an event is a
+ * time stamp. The last argument of each function is the line of the caller, as a
+ * default argument. Reports of wrong calls name this line.
  */
 #ifndef CUSIM_API_H
 #define CUSIM_API_H
@@ -201,7 +201,7 @@ inline cudaError_t cudaHostAlloc(T **pointer, size_t bytes, unsigned flags)
     return cudaHostAlloc((void **)(void *)pointer, bytes, flags);
 }
 
-/* Symbols: __device__ and __constant__ variables are ordinary variables here. */
+/* Symbols: __device__ and __constant__ variables are ordinary variables in cusim. */
 namespace cusim
 {
 cudaError_t copy_to_symbol(void *symbol, size_t room, const void *from, size_t bytes,
@@ -276,7 +276,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0, CUSIM_WH
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 
-/* Milliseconds of this processor between two events. They say nothing about a GPU. */
+/* Sets the CPU's milliseconds between two events. They say nothing about a GPU. */
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start,
                                  cudaEvent_t stop);
 

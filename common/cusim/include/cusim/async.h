@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* async.h - copies to shared memory that are finished when a thread waits for them
  *
- * cp.async starts a copy and goes on. A kernel that forgets to wait must not get the
- * right values by luck. So the destination is first filled with NaN bytes. The wait
- * that covers the copy then makes it. The counts and the race check see both accesses
- * on the line that starts the copy. */
+ * cp.async starts a copy and does not wait. A kernel that forgets to wait must not get
+ * the right values by luck. So cusim first fills the destination with NaN bytes. The
+ * copy is made when the thread waits for it. The counts and the race check see both
+ * accesses on the line that starts the copy. */
 #ifndef CUSIM_ASYNC_H
 #define CUSIM_ASYNC_H
 
@@ -25,8 +25,8 @@ struct Copy {
     unsigned char data[16];
 };
 
-/* A thread's copies that are not done yet: copy[first] to copy[end - 1], oldest first.
- * Copies with the group number `group` are not committed yet. */
+/* The unfinished copies of a thread: copy[first] to copy[end - 1], oldest first. Copies
+ * with the group number `group` are not committed yet. */
 struct Copies {
     uint64_t block;  // serial number of the block that they belong to
     unsigned group;
@@ -67,8 +67,8 @@ CUSIM_QUIET inline void remember(void *to, const void *data, unsigned bytes)
     memcpy(copy.data, data, bytes);
 }
 
-/* Finish the copies of all committed groups, except the last `left` groups. If
- * `uncommitted`, finish all copies. */
+/* Finishes the copies of all committed groups, except the last `left` groups. If
+ * `uncommitted`, finishes all copies. */
 CUSIM_QUIET inline void finish_copies(unsigned left, bool uncommitted)
 {
     const Unseen unseen;
@@ -99,8 +99,8 @@ CUSIM_QUIET inline void commit_copies()
     trap(sentence, where);
 }
 
-/* Copy `bytes` bytes. Only the first `source_bytes` of the source are read; the rest
- * becomes zeros. */
+/* Starts a copy of `bytes` bytes. It reads only the first `source_bytes` bytes of the
+ * source; the rest becomes zeros. */
 template <int bytes>
 CUSIM_INLINE void start_copy(void *shared, const void *global, unsigned source_bytes,
                              const char *call, Where where)

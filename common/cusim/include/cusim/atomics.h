@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* atomics.h - atomicAdd and similar functions
  *
- * One OS thread runs all threads of the card. It changes to another thread only where a
- * thread waits. So a plain read and write is atomic. The race check first gets a report
- * of an atomic operation. The plain accesses are then hidden from it, because it would
- * report them as a race. */
+ * One OS thread runs all threads of the simulated GPU. It switches to another thread
+ * only where a thread waits. So a plain read and write is atomic. The race check first
+ * gets a report of the atomic operation. cusim then hides the plain accesses from the
+ * race check, because the check would report them as a race. */
 #ifndef CUSIM_ATOMICS_H
 #define CUSIM_ATOMICS_H
 
@@ -31,7 +31,7 @@ template <class T> CUSIM_QUIET inline T swapped(T *address, T compare, T value)
 
 }  // namespace cusim
 
-/* name(address, b): *address becomes `expression` of its old value a and of b. */
+/* Defines name(address, b): sets *address to `expression` of b and the old value a. */
 #define CUSIM_ATOMIC_AS(name, type, expression)                                        \
     inline type name(type *address, type operand,                                      \
                      cusim::Where where = cusim::Where::here())                        \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* collectives.h - shuffles, votes, matches and reductions of a warp
  *
- * Each lane hands in a small struct. The lane that arrives last fills in the answers of
+ * Each lane passes a small struct. The lane that arrives last computes the results of
  * all lanes. A shuffle reads the lane that PTX's rule for shfl names; CUDA's `width`
- * makes its segments. On the card, reading a lane outside of the mask is undefined.
- * Here such a read returns a value with all bits set (NaN, -1), so that the mistake
+ * makes the segments. On a GPU, reading a lane outside of the mask is undefined. In
+ * cusim such a read returns a value with all bits set (NaN, -1), so that the mistake
  * shows. */
 #ifndef CUSIM_COLLECTIVES_H
 #define CUSIM_COLLECTIVES_H
@@ -22,7 +22,7 @@ struct Shuffled {
     int from;
 };
 
-/* The lane that this lane reads; itself if that lane is outside of its segment. */
+/* Returns the lane that this lane reads: itself if the other is outside the segment. */
 CUSIM_QUIET inline int shuffle_source(Shuffle how, int operand, int width, Where where)
 {
     if (width < 1 || width > 32 || (width & (width - 1)) != 0)
@@ -47,7 +47,7 @@ CUSIM_QUIET inline void finish_shuffle(void *const lane[32], unsigned mask)
     }
 }
 
-/* Any type of at most 8 bytes. */
+/* Shuffles a value of any type of at most 8 bytes. */
 template <class T>
 CUSIM_QUIET inline T shuffle(unsigned mask, T value, Shuffle how, int operand,
                              int width, const char *name, Where where)

@@ -23,9 +23,9 @@
 struct CUstream_st;
 typedef struct CUstream_st *cudaStream_t;
 
-/* The indices of the present thread. They are plain variables, so that a debugger can
- * test `threadIdx.x == 3`. They are set at every switch of threads, and read only in
- * kernels. */
+/* The indices of the running thread. The variables are plain, so that a debugger can
+ * test `threadIdx.x == 3`. cusim sets them at every switch of threads. Only kernels
+ * read them. */
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
@@ -34,7 +34,7 @@ enum { warpSize = 32 };
 namespace cusim
 {
 
-/* A line of the .cu file. As a default argument it is the line of the call. */
+/* A line of the .cu file. As a default argument, Where::here() is the caller's line. */
 struct Where {
     const char *file;
     int line;
@@ -45,7 +45,7 @@ struct Where {
     }
 };
 
-/* The race check ignores it: a kernel's arguments are in the host's memory. */
+/* The race check ignores such a function: kernel arguments are in host memory. */
 #define CUSIM_UNTRACED __attribute__((no_sanitize_thread))
 
 /* ---- launches -------------------------------------------------------------------- */
@@ -61,14 +61,14 @@ inline Config config(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stre
     return {grid, block, shared, stream};
 }
 
-/* The arguments of a launch. The card keeps them in constant memory. Here they are in
- * the host's memory, and each thread copies them. */
+/* The arguments of a launch. A GPU keeps arguments in constant memory. cusim keeps them
+ * in host memory, and each thread copies them. */
 struct Handed {
     const void *at;
     size_t bytes;
 };
 
-/* Run body(argument) once for each thread of the grid. `kernel` tells kernels apart
+/* Runs body(argument) once for each thread of the grid. `kernel` identifies the kernel
  * (limits of cudaFuncSetAttribute); it may be NULL. `handed` ends with a NULL. Errors
  * go to cudaGetLastError. */
 void run(const Config &config, const char *name, const void *kernel, Where where,
@@ -95,7 +95,7 @@ template <class... P> struct Launch {
     }
 };
 
-/* launch(kernel, "kernel", config)(arguments): the usual case, one function. */
+/* launch(kernel, "kernel", config)(arguments) launches a kernel without overloads. */
 template <class... P>
 Launch<P...> launch(void (*kernel)(P...), const char *name, Config config,
                     Where where = Where::here())
@@ -122,7 +122,7 @@ template <class F> struct LaunchAny {
     }
 };
 
-/* The same for a set of overloads, or for a template with deduced arguments:
+/* launch_any launches overloaded kernels, or a template with deduced arguments:
  * launch_any([&](auto... a) { kernel(a...); }, "kernel", config)(arguments). */
 template <class F>
 LaunchAny<F> launch_any(F kernel, const char *name, Config config,
@@ -149,8 +149,8 @@ struct Shared {
 
 extern uint64_t block_serial;  // counts blocks of all launches, from 1
 
-/* This block's memory for a declaration. The first call in the block fills it with NaN
- * bytes. */
+/* Returns the memory of the running block for a declaration. The first call in a block
+ * fills the memory with NaN bytes. */
 void *shared_memory(Shared &site, size_t bytes, size_t alignment);
 
 template <class T> CUSIM_UNTRACED inline T &shared(Shared &site)
@@ -162,35 +162,35 @@ template <class T> CUSIM_UNTRACED inline T &shared(Shared &site)
     return *static_cast<T *>(site.memory);
 }
 
-/* The block's dynamic shared memory: `extern __shared__ float a[];` becomes `float
- * *const a = (float *)::cusim::dynamic_shared();`. Its address never changes, so a
- * declaration outside of functions works too. */
+/* Returns the dynamic shared memory of a block: `extern __shared__ float a[];` becomes
+ * `float *const a = (float *)::cusim::dynamic_shared();`. The address never changes, so
+ * a declaration outside of functions works too. */
 void *dynamic_shared();
 
 /* ---- waiting --------------------------------------------------------------------- */
 
-/* __syncthreads and similar functions wait for the block. They return how many threads
- * arrived with a predicate that is not 0. */
+/* __syncthreads and similar functions wait for all threads of the block. They return
+ * the number of threads whose predicate is not 0. */
 int barrier(int predicate, const char *name, Where where);
 
-/* The rewriter writes this call at the end of each kernel's body. A thread that arrives
- * here has passed every barrier above. */
+/* The rewriter writes this call at the end of each kernel's body. A thread that gets
+ * here has passed every barrier of the kernel. */
 void end_of_kernel();
 
-/* A warp collective. Each lane of `mask` hands in `mine`, and lane[i] is what lane i
- * handed in. The last lane to arrive runs finish(lane, mask) for all. `name` tells
- * collectives apart: lanes that meet must have called the same. */
+/* Runs a warp collective. Each lane of `mask` passes `mine`, and lane[i] is `mine` of
+ * lane i. The last lane that arrives runs finish(lane, mask) for all lanes. `name`
+ * identifies the collective: lanes that meet must have called the same one. */
 void together(unsigned mask, void *mine, void (*finish)(void *const lane[32], unsigned),
               const char *name, Where where);
 
-/* A lane reads a lane that its mask names and the block does not have. */
+/* Reports that a lane reads lane `from`: in `mask`, but not in the block. */
 void absent_lane(int from, unsigned mask, const char *name, Where where);
 
-/* The lanes that are at this line now. A lane of the warp is missing if it waits
- * elsewhere or has left. */
+/* Returns the mask of lanes that are at this line now. A lane is not in the mask if it
+ * waits at another line or has returned. */
 unsigned active_mask(Where where);
 
-/* While one exists, the checks ignore all accesses: cusim makes them, not the kernel.
+/* While an Unseen exists, the checks ignore all accesses: only cusim makes them now.
  */
 struct Unseen {
     Unseen();
@@ -203,9 +203,9 @@ struct Position {
 };
 const Position &position();
 
-/* A loop, reported to the counts. Lanes often run an instruction together if their
- * loops have made the same number of steps. If accesses are counted, the rewriter turns
- * `for (a; b; c) body` into
+/* Reports the steps of a loop to the counts. Lanes often run an instruction together if
+ * their loops have made the same number of steps. If the counts are on, the rewriter
+ * turns `for (a; b; c) body` into
  *
  *   if (::cusim::Loop cusim_loop_3(3); false) {} else
  *       for (a; cusim_loop_3.next(), (b); c) body */
@@ -221,13 +221,13 @@ class Loop
     uint64_t around, inside, round;
 };
 
-/* __threadfence and similar functions, reported to the race check. */
+/* Reports __threadfence and similar functions to the race check. */
 void fence(Where where);
 
-/* Around an atomic operation on `bytes` bytes at `address`. */
+/* Reports an atomic operation on `bytes` bytes at `address` to the race check. */
 void atomic(const volatile void *address, size_t bytes, Where where);
 
-/* A thread that cannot go on (assert, __trap): ends the launch with an error. */
+/* Ends the launch with an error, because a thread cannot go on (assert, __trap). */
 [[noreturn]] void trap(const char *sentence, Where where);
 
 }  // namespace cusim

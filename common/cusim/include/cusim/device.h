@@ -49,7 +49,7 @@ inline void __trap(::cusim::Where where = ::cusim::Where::here())
     ::cusim::trap("the kernel called __trap()", where);
 }
 
-/* Clocks count calls, not time: this processor cannot know the card's time. */
+/* A clock counts calls, not time: the CPU cannot know how long a GPU would take. */
 extern long long cusim_clock;
 inline long long clock64()
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* integers.h - CUDA's functions on the bits of integers, and its min and max
  *
- * On the card each is one or two instructions. A kernel calls them without a header.
+ * On a GPU each function is one or two instructions. No kernel includes this header.
  */
 #ifndef CUSIM_INTEGERS_H
 #define CUSIM_INTEGERS_H
@@ -55,9 +55,9 @@ inline unsigned long long __brevll(unsigned long long x)
     return (unsigned long long)__brev(unsigned(x)) << 32 | __brev(unsigned(x >> 32));
 }
 
-/* The position of the n-th 1, counted from bit `base`. If offset n > 0, count upwards;
- * if n < 0, downwards; if 0, take the bit itself. If there is no such 1, the result has
- * all bits set. */
+/* Returns the position of the n-th 1 of `mask` from bit `base`, n = offset. If n > 0,
+ * it counts upwards; if n < 0, downwards; if n = 0, it tests the bit `base`. If there
+ * is no such 1, the result has all bits set. */
 inline unsigned __fns(unsigned mask, unsigned base, int offset)
 {
     int left = offset < 0 ? -offset : offset;
@@ -67,8 +67,8 @@ inline unsigned __fns(unsigned mask, unsigned base, int offset)
     return 0xffffffffu;
 }
 
-/* The low digits of s pick four bytes from the eight of y:x. If bit 3 of a digit is
- * set, the byte's sign is repeated instead. */
+/* The low digits of s choose four of the eight bytes of y:x. If bit 3 of a digit is
+ * set, each bit of the result byte is the sign of the chosen byte. */
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
 {
     const uint64_t bytes = uint64_t(y) << 32 | x;
@@ -82,8 +82,8 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
     return result;
 }
 
-/* hi:lo shifted; the left shifts return the upper word, the right ones the lower. The
- * shift is taken modulo 32, or limited to 32 (lc, rc). */
+/* Shifts the 64 bits hi:lo. A left shift returns the upper word, a right shift the
+ * lower word. The shift is taken modulo 32, or limited to 32 (_lc, _rc). */
 CUSIM_INLINE unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned shift)
 {
     return unsigned(((uint64_t(hi) << 32 | lo) << (shift & 31)) >> 32);
@@ -184,8 +184,8 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
 
 /* ---- min and max ----------------------------------------------------------------- */
 
-/* CUDA's pairs of types and no others: a call that is ambiguous for nvcc is ambiguous
- * here. If one is signed and one unsigned, both are treated as unsigned. */
+/* Defines min and max only for CUDA's pairs of types: what nvcc finds ambiguous is also
+ * ambiguous here. A signed and an unsigned number are both taken as unsigned. */
 #define CUSIM_MIN_MAX(result, left, right)                                             \
     CUSIM_INLINE result min(left a, right b)                                           \
     {                                                                                  \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* lane.h - the number of the present lane, asked for without being traced
+/* lane.h - the number of the running lane, read without a trace
  *
- * Where threads stand is kept in host memory, which a traced kernel may not read.
+ * The thread's position is kept in host memory, which a traced kernel may not read.
  */
 #ifndef CUSIM_LANE_H
 #define CUSIM_LANE_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* lanes.h - a value of any size from another lane, for cooperative groups
  *
- * CUDA's groups shuffle any type that can be copied bit by bit; __shfl_sync moves 8
- * bytes.
+ * CUDA's groups shuffle values of any type that can be copied bit by bit. __shfl_sync
+ * moves only 8 bytes.
  */
 #ifndef CUSIM_LANES_H
 #define CUSIM_LANES_H
@@ -30,7 +30,7 @@ CUSIM_QUIET inline void finish_taken(void *const lane[32], unsigned mask)
     }
 }
 
-/* `value` of the lane numbered `from`; all bits are set if it is not in the mask. */
+/* Returns `value` of lane `from`, or all bits set if the lane is not in the mask. */
 template <class T>
 CUSIM_QUIET inline T from_lane(unsigned mask, T value, int from, const char *name,
                                Where where)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* loads.h - __ldg and its kin: loads and stores with a hint for the caches
  *
- * There are no caches here; each is the plain access, on the line of its call.
+ * cusim has no caches: each function is a plain access, on the line of the caller.
  */
 #ifndef CUSIM_LOADS_H
 #define CUSIM_LOADS_H

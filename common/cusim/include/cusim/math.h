@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* math.h - what kernels compute with floats and doubles without naming a header
  *
- * If C has the function (expf, fmaf, erff), it is C's. The others are defined here. The
- * last bits differ from the card's: expf of the C library is more exact than the card's
- * expf. __expf, __sinf and similar functions are here as exact as expf and sinf.
+ * If C has a function (expf, fmaf, erff), cusim uses C's. This file defines the others.
+ * The last bits of results differ from a GPU's: C's expf is more exact than CUDA's
+ * expf. In cusim __expf, __sinf and similar functions are as exact as expf and sinf.
  */
 #ifndef CUSIM_MATH_H
 #define CUSIM_MATH_H
@@ -48,7 +48,7 @@ CUSIM_INLINE double __hiloint2double(int hi, int lo)
 
 /* ---- functions whose name ends in the rounding: rn, rz, ru, rd ------------------- */
 
-/* __float2int_rn and __int2float_rn, and so on */
+/* Defines __float2int_rn, __int2float_rn and similar conversions. */
 #define CUSIM_CONVERT(number, brief, whole, way, toward)                               \
     inline whole __##number##2##brief##_##way(number x)                                \
     {                                                                                  \
@@ -59,8 +59,8 @@ CUSIM_INLINE double __hiloint2double(int hi, int lo)
         return cusim::from_integer<number>(x, cusim::Toward::toward);                  \
     }
 
-/* For floats. A double holds enough of the exact result: a second rounding, to a float,
- * is right. */
+/* Defines functions of floats. A double holds enough of the exact result: then the
+ * second rounding, to float, is right. */
 #define CUSIM_FLOAT(name, parameters, exact, way, toward)                              \
     CUSIM_INLINE float __f##name##_##way parameters                                    \
     {                                                                                  \
@@ -103,7 +103,7 @@ CUSIM_INLINE float __frsqrt_rn(float x)
 
 namespace cusim
 {
-/* x, kept from being fused with the operation that reads it */
+/* Returns x, so that the compiler cannot fuse x with the operation that reads it. */
 CUSIM_INLINE double apart(double x)
 {
     asm("" : "+m"(x));
@@ -148,7 +148,7 @@ CUSIM_INLINE double __fma_rn(double a, double b, double c)
 
 /* ---- the fast ones --------------------------------------------------------------- */
 
-/* The C library's headers declare some of these names, as C functions. */
+/* Headers of the C library declare some of these names as C functions. */
 #define CUSIM_FAST(name, slow)                                                         \
     extern "C" inline float name(float x) noexcept                                     \
     {                                                                                  \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* math_more.h - functions of one or more numbers that CUDA has and C17 has not
  *
- * They are templates, because newer C libraries declare some of them (rsqrt, sinpi).
+ * The functions are templates, because newer C libraries declare some (rsqrt, sinpi).
  * The compiler then prefers the library's function, without a conflict.
  */
 #ifndef CUSIM_MATH_MORE_H
@@ -15,7 +15,7 @@ namespace cusim
 constexpr double PI = 3.14159265358979323846;
 constexpr double SQRT_HALF = 0.70710678118654752440;
 
-/* double for an integer, as C's functions take one */
+/* Maps an integer type to double, because C's functions take integers as double. */
 template <class T> struct Real {
     typedef double type;
 };
@@ -23,7 +23,7 @@ template <> struct Real<float> {
     typedef float type;
 };
 
-/* sin(pi x) and cos(pi x), exact where they are 0, 1 or -1 */
+/* Return sin(pi x) and cos(pi x), exact where the result is 0, 1 or -1. */
 inline double sine_of_pi(double x)
 {
     double r = fmod(x, 2.0);  // exact
@@ -40,7 +40,7 @@ inline double cosine_of_pi(double x)
     return sine_of_pi(0.5 - (r > 1 ? 2 - r : r));
 }
 
-/* The y of erfc(y) = p: a formula good to 1 in 500, then Newton's method. */
+/* Returns y with erfc(y) = p: a formula exact to 1 in 500, then Newton's method. */
 inline double inverse_erfc(double p)
 {
     if (!(p > 0 && p < 2)) return p == 0 ? HUGE_VAL : p == 2 ? -HUGE_VAL : NAN;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* rounding.h - numbers of one format turned into another, rounded as the card does
  *
- * In C++ on x86-64, gcc 12 has no 16-bit floating-point type. If a number does not fit
- * into an int, a C++ cast is undefined, but the card has an answer. So both are done
- * here, on the bits: the same results with every compiler and processor.
+ * gcc 12 has no 16-bit floating-point type in C++ on x86-64. If a number does not fit
+ * into an int, a C++ cast is undefined, but a GPU has a defined result. So this file
+ * converts bit by bit, with the same results for every compiler and processor.
  */
 #ifndef CUSIM_ROUNDING_H
 #define CUSIM_ROUNDING_H
@@ -27,7 +27,7 @@ CUSIM_INLINE float float_of(uint32_t bits)
     return __builtin_bit_cast(float, bits);
 }
 
-/* IEEE binary16: 1 sign, 5 exponent, 10 mantissa bits. */
+/* The format IEEE binary16: 1 sign bit, 5 exponent bits, 10 mantissa bits. */
 struct HalfFormat {
     static CUSIM_INLINE float decode(uint16_t half)
     {
@@ -52,7 +52,7 @@ struct HalfFormat {
     }
 };
 
-/* bfloat16: the upper half of a float. */
+/* The format bfloat16: the upper half of a float. */
 struct BfloatFormat {
     static CUSIM_INLINE float decode(uint16_t bfloat)
     {
@@ -67,7 +67,7 @@ struct BfloatFormat {
     }
 };
 
-/* TF32 within a float: 10 mantissa bits, ties away from zero (cvt.rna.tf32.f32). */
+/* Rounds x to TF32: 10 mantissa bits, ties away from zero (cvt.rna.tf32.f32). */
 CUSIM_INLINE float to_tf32(float x)
 {
     const uint32_t bits = bits_of(x);
@@ -75,14 +75,14 @@ CUSIM_INLINE float to_tf32(float x)
     return float_of((bits + 0x1000) & 0xffffe000);
 }
 
-/* The part of a float that a tensor core reads as TF32: the low 13 bits are ignored. */
+/* Returns x as a tensor core reads it in TF32: without the low 13 bits. */
 CUSIM_INLINE float cut_tf32(float x)
 {
     return float_of(bits_of(x) & 0xffffe000);
 }
 
-/* x if it is exactly a float, else the float beside x with last bit 1. Round this float
- * to a format with 2 bits less: the result is x rounded once. No tie is made or lost.
+/* Returns x if x is exactly a float, else the float beside x with last bit 1. If this
+ * float is rounded to a format with 2 bits less, the result is x rounded once.
  */
 inline float odd_float(double x)
 {
@@ -93,7 +93,7 @@ inline float odd_float(double x)
     return float_of(bits | 1);
 }
 
-/* a * b + c in the same way, as a double; a * b must be exact. */
+/* Returns a * b + c as a double rounded to odd (see odd_float); a * b must be exact. */
 inline double odd_fma(double a, double b, double c)
 {
     const double product = a * b, sum = product + c, back = sum - product;
@@ -104,7 +104,7 @@ inline double odd_fma(double a, double b, double c)
     return __builtin_bit_cast(double, bits + ((error > 0) == (sum > 0) ? 1 : -1));
 }
 
-/* An integer in the same way, as a double. */
+/* Returns the integer x as a double rounded to odd (see odd_float). */
 inline double odd_double(uint64_t x)
 {
     if (x >> 53 != 0) x = (x & ~uint64_t(2047)) | ((x & 2047) != 0 ? 2048 : 0);
@@ -116,7 +116,7 @@ inline double odd_double(int64_t x)
     return x < 0 ? -odd_double(0 - uint64_t(x)) : odd_double(uint64_t(x));
 }
 
-/* x in a 16-bit format, rounded once. */
+/* Returns the bits of x in a 16-bit format, rounded once. */
 template <class Format> uint16_t encode(double x, Toward way)
 {
     const float odd = odd_float(x);
@@ -129,9 +129,9 @@ template <class Format> uint16_t encode(double x, Toward way)
     return bits;
 }
 
-/* x as an integer. If x is too large or too small, the result is the nearest that fits.
- * NaN becomes 0. If a double or a 64-bit integer takes part, it becomes the first bit
- * alone (PTX, cvt). */
+/* Returns x as an integer. If x does not fit, the result is the nearest integer that
+ * fits. NaN becomes 0. If x is a double, or I has 64 bits, NaN becomes only the first
+ * bit (PTX, cvt). */
 template <class I> I to_integer(double x, Toward way, bool from_double)
 {
     constexpr int width = 8 * sizeof(I);
@@ -158,7 +158,7 @@ CUSIM_INLINE double next(double x, double goal)
     return __builtin_nextafter(x, goal);
 }
 
-/* A double as a float. */
+/* Returns the double x as a float, rounded once. */
 inline float narrowed(double x, Toward way)
 {
     const float near = float(x);
@@ -169,7 +169,7 @@ inline float narrowed(double x, Toward way)
     return near;
 }
 
-/* An integer as a float or double, rounded once. */
+/* Returns the integer x as a float or double, rounded once. */
 template <class F, class I> F from_integer(I x, Toward way)
 {
     __extension__ typedef __int128 Wide;  // has every value of both

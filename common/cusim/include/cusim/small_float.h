@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /* small_float.h - a 16-bit floating-point type: the number, its conversions, arithmetic
  *
- * No guard: cuda_fp16.h and cuda_bf16.h include it once each, with these defined:
+ * This header has no include guard: cuda_fp16.h and cuda_bf16.h include it, and define:
  *
  *   CUSIM_H       the type                    __half               __nv_bfloat16
  *   CUSIM_RAW     a struct of its bits        __half_raw           __nv_bfloat16_raw
  *   CUSIM_NAME    its name in functions       half                 bfloat16
  *   CUSIM_FORMAT  where its bits are known    cusim::HalfFormat    cusim::BfloatFormat
  *
- * Every result is the exact one, rounded once to the nearest, ties to even. The card
+ * Every result is the exact result, rounded once to the nearest, ties to even. A GPU
  * rounds in the same way. A NaN has the bits 0x7fff. (exp, log and similar functions
- * round the double's result.) Arguments are passed by value, so that the load of a[i]
- * happens in the caller.
+ * round the result in double.) Arguments are passed by value, so that the caller loads
+ * a[i].
  */
 
 #define CUSIM_PASTE4(a, b, c, d)   a##b##c##d
@@ -113,7 +113,7 @@ CUSIM_INLINE CUSIM_H CUSIM_PASTE(__, ushort_as_, CUSIM_NAME, )(unsigned short x)
     return CUSIM_H(CUSIM_RAW{x});
 }
 
-/* __float2half_rn, __int2half_rn, __half2int_rn, and so on */
+/* Defines __int2half_rn, __half2int_rn and similar conversions. */
 #define CUSIM_INTEGER(type, whole, wide, way, toward)                                  \
     inline CUSIM_H CUSIM_FROM(type, _##way)(whole x)                                   \
     {                                                                                  \
@@ -221,8 +221,8 @@ CUSIM_INLINE CUSIM_H saturated(CUSIM_H x)  // within 0 to 1; NaN becomes 0
 }
 }  // namespace cusim
 
-/* A double has so much precision that its own rounding never changes the result. For
- * sums a float is enough. */
+/* Defines arithmetic in double: a double is so precise that its rounding never changes
+ * the result. For sums a float is enough. */
 #define CUSIM_ARITHMETIC(name, sign, wide)                                             \
     CUSIM_INLINE CUSIM_H __h##name(CUSIM_H a, CUSIM_H b)                               \
     {                                                                                  \
@@ -266,8 +266,8 @@ CUSIM_INLINE CUSIM_H __hfma_relu(CUSIM_H a, CUSIM_H b, CUSIM_H c)
     return float(x) < 0 ? CUSIM_H(0.0f) : x;
 }
 
-/* Of a number and a NaN, take the number; functions ending in _nan take the NaN. -0 <
- * +0. */
+/* __hmin and __hmax of a number and a NaN return the number; functions ending in _nan
+ * return the NaN. -0 < +0. */
 CUSIM_INLINE CUSIM_H __hmin(CUSIM_H a, CUSIM_H b)
 {
     if (__hisnan(a)) return __hisnan(b) ? CUSIM_H(CUSIM_RAW{0x7fff}) : b;

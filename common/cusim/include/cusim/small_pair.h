@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* small_pair.h - two 16-bit floating-point numbers in one word
  *
- * No guard: included after small_float.h, with the same names defined. CUSIM_H2 is the
- * type of the pair. Every operation applies the operation of small_float.h to x and to
- * y.
+ * This header has no include guard. It is included after small_float.h, with the same
+ * names defined. CUSIM_H2 is the type of the pair (x, y). An operation of pairs applies
+ * the operation of small_float.h to x and to y.
  */
 
 struct alignas(4) CUSIM_H2 {
@@ -169,8 +169,8 @@ CUSIM_INLINE CUSIM_H2 &operator/=(CUSIM_H2 &a, CUSIM_H2 b)
 
 /* ---- comparisons ----------------------------------------------------------------- */
 
-/* A comparison has three forms. __heq2 returns a pair of 1 and 0. __hbeq2 returns one
- * answer, whether both are true. __heq2_mask returns a mask of bits. */
+/* Defines three forms of a comparison. __heq2 returns a pair of 1 and 0. __hbeq2
+ * returns whether both comparisons are true. __heq2_mask returns a mask of bits. */
 #define CUSIM_COMPARE(name)                                                            \
     CUSIM_INLINE CUSIM_H2 __h##name##2(CUSIM_H2 a, CUSIM_H2 b)                         \
     {                                                                                  \

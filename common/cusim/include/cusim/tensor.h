@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* tensor.h - what mma.sync and ldmatrix of ptx.h do, with PTX's places for each element
  *
- * Lane l of 32 belongs to group l / 4 and has number l % 4 in it. The products of two
- * half, bfloat16 or TF32 numbers are exact in a float. They are added to a float
- * accumulator one after another, in rising order of k. The card's order is not
- * documented, so its last bits may differ.
+ * Lane l of a warp is number l % 4 of group l / 4. The products of two half, bfloat16
+ * or TF32 numbers are exact in a float. cusim adds the products to a float accumulator
+ * one after another, in rising order of k. A GPU's order is not documented, so the last
+ * bits of the results may differ.
  */
 #ifndef CUSIM_TENSOR_H
 #define CUSIM_TENSOR_H
@@ -18,7 +18,7 @@
 namespace cusim
 {
 
-/* d += a * b */
+/* Computes d += a * b for the matrices of a warp. */
 template <class Number, class Sum, int M, int N, int K>
 CUSIM_QUIET inline void multiply(const Number (&a)[M][K], const Number (&b)[K][N],
                                  Sum (&d)[M][N])
@@ -39,7 +39,7 @@ struct MmaRegisters {
     const float *c;
 };
 
-/* Of the accumulator's i-th register: rows g and g + 8, two neighbouring columns. */
+/* Returns row and column of accumulator register i: row g or g + 8, two columns. */
 template <int K>
 CUSIM_QUIET inline void finish_mma(void *const lane[32], const float (&a)[16][K],
                                    const float (&b)[K][8])
@@ -54,7 +54,7 @@ CUSIM_QUIET inline void finish_mma(void *const lane[32], const float (&a)[16][K]
             ((MmaRegisters *)lane[l])->d[i] = d[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2];
 }
 
-/* m16n8k16: a register holds two numbers of 16 bits. In a they are neighbouring
+/* Computes mma m16n8k16. A register holds two 16-bit numbers: in a neighbouring
  * columns, in b neighbouring rows. The lower half has the smaller index. */
 template <class Format>
 CUSIM_QUIET inline void finish_m16n8k16(void *const lane[32], unsigned)
@@ -75,7 +75,7 @@ CUSIM_QUIET inline void finish_m16n8k16(void *const lane[32], unsigned)
     finish_mma<16>(lane, a, b);
 }
 
-/* m16n8k8: a register holds one TF32 number. */
+/* Computes mma m16n8k8. A register holds one TF32 number. */
 CUSIM_QUIET inline void finish_m16n8k8(void *const lane[32], unsigned)
 {
     float a[16][8], b[8][8];
@@ -103,14 +103,14 @@ CUSIM_QUIET inline void mma_together(MmaRegisters registers,
 
 /* ---- ldmatrix -------------------------------------------------------------------- */
 
-/* Matrices of 8 rows of 16 bytes; lanes 8 m to 8 m + 7 hand in the rows of matrix m. */
+/* Matrices of 8 rows of 16 bytes; lanes 8 m to 8 m + 7 pass the rows of matrix m. */
 struct MatrixRows {
     typedef WordOf<16>::type Row;
     Row row;
     uint32_t got[4];
 };
 
-/* Lane l gets of each matrix two numbers of row l / 4 (transposed: column l / 4). */
+/* Gives lane l two numbers of row l / 4 of each matrix (transposed: column l / 4). */
 template <int count, bool transposed>
 CUSIM_QUIET inline void finish_ldmatrix(void *const lane[32], unsigned)
 {
@@ -128,7 +128,7 @@ CUSIM_QUIET inline void finish_ldmatrix(void *const lane[32], unsigned)
         }
 }
 
-/* Each lane reads the row at its own address, as the card does. */
+/* Loads matrices: each lane reads the row at its address, as on a GPU. */
 template <int count, bool transposed>
 CUSIM_INLINE void ldmatrix(uint32_t (&registers)[count], const void *row,
                            const char *name, Where where)

@@ -3,9 +3,9 @@
 #ifndef CUSIM_VECTOR_TYPES_H
 #define CUSIM_VECTOR_TYPES_H
 
-/* A card copies such a struct of up to 16 bytes in one access, and gcc keeps it whole.
- * clang copies member by member, and leaves out unused members. So clang is made to
- * copy a vector. `-disable-vector-combine` (cusim.mk) keeps the vector in one piece. */
+/* A GPU copies such a struct of up to 16 bytes in one access, and gcc does so, too.
+ * clang copies member by member, and leaves out unused members. So for clang, the copy
+ * is a vector. `-disable-vector-combine` (cusim.mk) keeps the vector in one piece. */
 #ifdef __clang__
 #define CUSIM_COPIED(name, type, count, each)                                          \
     typedef type whole __attribute__((vector_size(count * sizeof(type)), may_alias));  \
@@ -38,8 +38,8 @@
 #define CUSIM_COPIED_4(name, type)
 #endif
 
-/* The struct of 1 to 4 members named x, y, z, w, aligned as nvcc aligns it. If its size
- * is a power of two up to 16 bytes, that is its alignment. */
+/* Defines structs of 1 to 4 members x, y, z, w, aligned as nvcc aligns them. If the
+ * size is a power of two up to 16 bytes, the alignment is the size. */
 #define CUSIM_VECTORS(name, type)                                                      \
     struct name##1                                                                     \
     {                                                                                  \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* word.h - the words that memory is copied in, whatever the type of what is copied
  *
- * One access of this many bytes, as the card makes it. The counts must see it so.
+ * WordOf<bytes> is copied in one access of 4, 8 or 16 bytes, which the counts must see.
  */
 #ifndef CUSIM_WORD_H
 #define CUSIM_WORD_H
