@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* block.h - the block that runs now
+/* block.h - the threads and warps of the running block
  *
- * schedule.cpp, barrier.cpp and trace.cpp share its threads.
+ * schedule.cpp, barrier.cpp and trace.cpp share these data.
  */
 #ifndef CUSIM_BLOCK_H
 #define CUSIM_BLOCK_H
@@ -29,7 +29,7 @@ struct Thread {
     unsigned active_mask;  // the answer to active_mask()
 };
 
-/* Lanes of one warp on their way to the same collective. */
+/* A collective that some lanes of one warp have called, and wait for the others. */
 struct Meeting {
     unsigned mask, arrived;
     const char *name;
@@ -96,7 +96,7 @@ inline bool same_line(Where a, Where b)
     return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
 }
 
-/* splitmix64: any seed, also 0, gives a good sequence. */
+/* Returns a random number below `bound`. splitmix64 accepts any seed, also 0. */
 inline uint64_t random_number(uint64_t bound)
 {
     uint64_t z = now.random += 0x9e3779b97f4a7c15u;
@@ -105,7 +105,7 @@ inline uint64_t random_number(uint64_t bound)
     return (z ^ z >> 31) % bound;
 }
 
-/* A finding, and the end of the process, if this is called by the host. */
+/* If host code calls `name`, reports a finding and ends the process. */
 void need_kernel(const char *name, Where where);
 
 /* ---- whose turn it is ------------------------------------------------------------ */
@@ -125,7 +125,7 @@ inline void make_ready(Thread &thread)
     now.ready.push_back(thread.position.thread);
 }
 
-/* The next thread whose wait is over, or -1. */
+/* Returns the number of the next thread that may go on, or -1 if there is none. */
 inline int take_ready()
 {
     if (now.first_ready == now.ready.size()) {
@@ -141,23 +141,23 @@ inline int take_ready()
     return now.ready[now.first_ready++];
 }
 
-/* A fiber that runs nothing, for fresh threads. */
+/* Returns a fiber that runs no thread, for a new thread. */
 Fiber *idle_fiber();
 
-/* Nobody can run and not all have ended: who waits where (barrier.cpp). */
+/* Reports where threads wait, if no thread can run but some have not ended. */
 void report_deadlock();
 
-/* A lane that leaves is missed by meetings that named it (barrier.cpp). */
+/* A thread has ended: reports collectives whose mask still names this lane. */
 void leave_meetings(Thread &self, Warp &warp);
 
-/* Lanes that asked who is here, answered once every lane of the warp waits. */
+/* Returns from __activemask in all lanes that called it, when all lanes wait. */
 void answer_active_mask(const Thread &thread, Warp &warp);
 
-/* Everybody who still lives has come to the barrier. */
+/* Lets all threads go on: every thread that has not ended waits at the barrier. */
 void open_barrier();
 
-/* From here on functions are inlined into barrier() and together(): every frame of a
- * thread that waits is one more line of cache for each thread of the block. */
+/* The functions below are inlined into barrier() and together(). Each stack frame of a
+ * waiting thread would need one more cache line for each thread of the block. */
 
 __attribute__((always_inline)) inline void enter(Fiber *to)
 {
@@ -166,8 +166,8 @@ __attribute__((always_inline)) inline void enter(Fiber *to)
     fiber_switch(from, to);
 }
 
-/* Leave the present fiber to whoever can run. Its thread has been told to wait, or, if
- * `done`, the fiber has nothing left to do. */
+/* Switches from the running fiber to a thread that can run. The thread of the running
+ * fiber waits, or, if `done`, has ended. */
 __attribute__((always_inline)) inline void leave(bool done)
 {
     const bool fresh_first =

@@ -8,18 +8,18 @@
 namespace cusim
 {
 
-/* Remember an error (not cudaSuccess) and return it, or the one that stays for ever. */
+/* Stores an error (not cudaSuccess) and returns it, or an error that stays for ever. */
 cudaError_t fail(cudaError_t error);
 
-/* A kernel failed: the context is lost, as on a card. */
+/* Stores the error of a failed kernel for ever: the context is lost, as on a GPU. */
 void fail_for_ever(cudaError_t error);
 
-/* cudaSuccess, or the error that stays. */
+/* Returns cudaSuccess, or the error that stays for ever. */
 cudaError_t status();
 
 void forget_errors();
 
-/* A kernel was launched; somebody asked for the last error; the program ends. */
+/* Called at a launch, at a check of the last error, and at the program's end. */
 void note_launch(Where where);
 void note_check();
 void note_end();

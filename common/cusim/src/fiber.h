@@ -28,17 +28,17 @@ struct Fiber {
     int number = 0;
 };
 
-/* A new fiber that will call `entry`, which must never return. Aborts the process when
- * there is no memory for a stack. */
+/* Returns a new fiber that will call `entry`, which must never return. Aborts the
+ * process if there is no memory for a stack. */
 Fiber *fiber_new(void (*entry)());
 
-/* Forget what the fiber was doing; entered again it calls `entry` from its start. */
+/* Resets the fiber: when it is entered again, it calls `entry` from the start. */
 void fiber_restart(Fiber *fiber, void (*entry)());
 
-/* Leave `from` (whoever runs now) and enter `to`. */
+/* Leaves `from`, the running fiber, and enters `to`. */
 void fiber_switch(Fiber *from, Fiber *to);
 
-/* To be called first by `entry`: tells the sanitizer that the switch has happened. */
+/* `entry` calls this first: tells the sanitizer that the switch has happened. */
 void fiber_entered(Fiber *self);
 
 #ifdef CUSIM_FAST_SWITCH

@@ -29,7 +29,7 @@ struct Place {
     uint3 block = {0, 0, 0}, thread = {0, 0, 0};
 };
 
-/* Note a finding. `sentence` is for a student: what, expected, came, what to do. */
+/* Stores a finding. `sentence` tells a student what is wrong and what to do. */
 void found(Level level, const char *kind, const std::string &sentence,
            const Place *places, size_t count);
 
@@ -39,23 +39,23 @@ inline void found(Level level, const char *kind, const std::string &sentence,
     found(level, kind, sentence, places.begin(), places.size());
 }
 
-/* A line of the report that is no finding: {"record": "counts", ...}; no newline. */
+/* Writes a line that is no finding, such as {"record": "counts", ...}; no newline. */
 void record(const std::string &json);
 
-/* `, "module": ..., "offset": ...`: where an instruction stands, for addr2line. */
+/* Returns `, "module": ..., "offset": ...`: a code address, for addr2line. */
 std::string code_place(const void *code);
 
-/* How many errors were found since the process began. */
+/* Returns the number of errors that were found since the process began. */
 size_t errors_found();
 
-/* Where lines go instead of the file; what was found once is told again. */
+/* Sends lines to `take` instead of the file. Then repeated findings are sent again. */
 void report_to(void (*take)(const char *line, size_t bytes));
 void forget_findings();
 
-/* Text between quotes of JSON. */
+/* Returns text as a JSON string, in quotes. */
 std::string quoted(const char *text);
 
-/* printf into a string. */
+/* Returns formatted text, as printf prints it. */
 std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace cusim

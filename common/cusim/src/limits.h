@@ -15,21 +15,21 @@
 namespace cusim
 {
 
-/* An operator begins, or has ended: no limit any more. */
+/* limits_begin starts the limits of an operator; limits_end removes them. */
 void limits_begin();
 void limits_end();
 
-/* Whether an operator runs. */
+/* Returns whether an operator runs, so that limits hold. */
 bool host_is_limited();
 
-/* Bytes that go from the device to the host, and from the host to the device. */
+/* Count bytes that go from the device to the host, or from the host to the device. */
 void count_read_back(size_t bytes, const char *call, Where where);
 void count_sent(size_t bytes, const char *call, Where where);
 
-/* A launch of so many threads: its arguments are sent. */
+/* Counts the arguments of a launch of `threads` threads as bytes to the device. */
 void count_launched(const Handed *handed, size_t threads, Where where);
 
-/* A finding if this operator launches, but nothing of so many threads. */
+/* Reports an operator that launches, but never `least` threads in one launch. */
 void ask_threads(size_t least, size_t elements);
 
 }  // namespace cusim

@@ -8,36 +8,36 @@
 namespace cusim
 {
 
-/* True while a kernel runs. */
+/* Returns true while a kernel runs. */
 bool in_kernel();
 
-/* The present thread as a place; outside of kernels only the line. */
+/* Returns line, block and thread for a finding; outside of kernels only the line. */
 Place here(const char *what, Where where);
 Place here(const char *what, const void *code);
 
-/* The thread (x, y, z) with a number within the present block. */
+/* Returns threadIdx (x, y, z) of thread number `thread` of the running block. */
 uint3 thread_index(int thread);
 
-/* Whether an address lies on the stack of a thread of the block. */
+/* Returns whether the address is on the stack of a thread of the running block. */
 bool is_local(const volatile void *address);
 
-/* Whether it belongs to an argument of the launch that runs (launch.cpp). */
+/* Returns whether the address is in an argument of the running launch. */
 bool is_argument(const volatile void *address);
 
-/* Whether it lies in the guard page under the present thread's stack. */
+/* Returns whether the address is in the guard page under the running thread's stack. */
 bool past_stack(const void *address);
 
-/* How often another thread got its turn, since the process began. */
+/* Returns the number of switches between threads since the process began. */
 unsigned long switches();
 
-/* End the launch now; the host goes on behind it with cudaErrorLaunchFailure. The
- * finding has been noted before. */
+/* Ends the launch; the host continues after the launch with cudaErrorLaunchFailure. The
+ * caller has stored the finding. */
 [[noreturn]] void end_launch();
 
-/* Run body(argument) for every thread; false if the launch was ended by an error. */
+/* Runs body(argument) for every thread. Returns false if an error ended the launch. */
 bool run_grid(const Config &config, void (*body)(const void *), const void *argument);
 
-/* What the race check and the counts are told (trace.cpp). */
+/* Reports of the scheduler to the race check and the counts (trace.cpp). */
 #ifdef CUSIM_TRACE
 void trace_launch(const char *name, const Config &config, Where where);
 void trace_launch_end();

@@ -8,11 +8,11 @@
 namespace cusim
 {
 
-/* False, and a finding, if the stream was never made or has been destroyed. `what` uses
- * it: "a launch". NULL and CUDA's two special handles exist always. */
+/* Returns false and reports a finding if the stream was never made or is destroyed.
+ * `what` uses it: "a launch". NULL and CUDA's two special handles always exist. */
 bool stream_exists(cudaStream_t stream, const char *what, Where where);
 
-/* A finding if an operator runs: it is given a stream. `what` uses the default one. */
+/* Reports `what`: it uses the default stream, but an operator gets a stream. */
 void only_given_stream(const char *what, Where where);
 
 }  // namespace cusim

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* trace.h - every access of a kernel to memory, for the race check and the counts
  *
- * The compilers call __tsan_read4 and its kin before each access, because of
- * -fsanitize=thread. The library of this option is not linked: trace.cpp has these
+ * With -fsanitize=thread, a compiler calls __tsan_read4 or a similar function before
+ * each access. cusim does not link the library of this option: trace.cpp defines these
  * functions.
  */
 #ifndef CUSIM_TRACE_H
@@ -26,7 +26,7 @@ struct Access {
     uint64_t turn;  // of the loops around it: see Loop in core.h
 };
 
-/* What is looked for from the next launch on; everything, until somebody asks. */
+/* Turns the race check and the counts on or off from the next launch; first both on. */
 void watch(bool races, bool counts);
 
 /* races.cpp */
