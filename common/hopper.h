@@ -13,22 +13,22 @@
  *   hopper::barrier_ready()   Call it in the same thread, after the last barrier_begin.
  *                             Then the copy engine sees the barriers.
  *   hopper::barrier_expect(b, n)   Arrive at b. The phase ends when n bytes are copied.
- *   hopper::barrier_wait(b, p)     Wait until the phase of parity p ends. The phases
- *                             have the parities 0, 1, 0, ...
- *   hopper::tile(to, map, row, column, b)   One thread starts to copy a tile to shared
- *                             memory, to a multiple of 1024 bytes. Outside of the
- *                             matrix it copies zeros. Chunk c (16 bytes) of row r of
- *                             the tile arrives at chunk c ^ r % 8.
- *   hopper::wgmma_fence()     Call it before the first wgmma_tf32, if other
- *                             instructions wrote the registers of d.
- *   hopper::wgmma_tf32(d, a, b)    Four warps start d += a b^T and do not wait. They
- *                             use 8 columns of tile a (64 rows) and of tile b (128
- *                             rows), from these addresses on. For i below 64, d[i] in
+ *   hopper::barrier_wait(b, p)     Wait until the phase of parity p ends.
+ *                             The phases of b have the parities 0, 1, 0, ...
+ *   hopper::tile(to, map, row, column, b)   One thread starts to copy a tile to `to`.
+ *                             `to` is in shared memory, at a multiple of 1024 bytes.
+ *                             Outside of the matrix the tile gets zeros. Chunk c (16
+ *                             bytes) of row r of the tile arrives at chunk c ^ r % 8.
+ *   hopper::wgmma_fence()     Wait until the registers of d are written.
+ *                             Call it before the first wgmma_tf32 that uses d.
+ *   hopper::wgmma_tf32(d, a, b)    Four warps start d += a b^T and do not wait.
+ *                             a points to 8 columns of a tile of 64 rows, and b to 8
+ *                             columns of a tile of 128 rows. For i below 64, d[i] in
  *                             lane l of warp w is in row 16 w + l/4 + i/2%2*8, column
  *                             i/4*8 + l%4*2 + i%2.
  *   hopper::wgmma_commit()    Make one group of the products since the last commit.
- *   hopper::wgmma_wait()      Wait until all groups are done. Then the tiles in shared
- *                             memory are free.
+ *   hopper::wgmma_wait()      Wait until all groups of products are done.
+ *                             Then other copies may overwrite the tiles.
  */
 #ifndef CONVLAB_HOPPER_H
 #define CONVLAB_HOPPER_H

@@ -2,12 +2,12 @@
 /* launch.h - helpers for the launchers of CUDA rungs
  *
  * CUDA_TRY returns an error if a CUDA call fails. Other functions compute the number of
- * blocks, make contiguous copies on the GPU, and make views of the matrices of a batch.
- * This file does not need nvcc: any C++17 compiler can compile it with the declarations
- * of the CUDA runtime, if another program has translated the launches, <<<...>>>.
+ * blocks, copy tensors on the GPU, or make views of the matrices of a batch. A C++17
+ * compiler can compile this file without nvcc. It needs the declarations of the CUDA
+ * runtime, and a program that has translated the launches, <<<...>>>.
  *
- * A launcher runs on the CPU. It must not read elements, because t->data points to GPU
- * memory. A kernel may read elements. Pass a tensor_t to a kernel by value:
+ * A launcher runs on the CPU. It cannot read elements, because t->data points to GPU
+ * memory. Only kernels read elements. Pass a tensor_t to a kernel by value:
  *
  *     const __grid_constant__ tensor_t input
  *
@@ -85,8 +85,8 @@ static __global__ void tensor_copy_kernel(const __grid_constant__ tensor_t t,
 }
 
 /* Returns the elements of t as a contiguous array: t->data, or else a copy in scratch
- * memory, made on ctx->stream. Returns NULL if there is no memory for the copy. Call
- * it only if t has elements. After the kernel that reads the copy, write
+ * memory, made on ctx->stream. Returns NULL if there is no memory for the copy. Only
+ * call it if t has elements. After the kernel that reads the copy, write
  * CUDA_TRY(ctx, cudaGetLastError()): this also reports a copy kernel that failed to
  * start. */
 static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
@@ -158,10 +158,10 @@ typedef struct {
     int64_t matrix, row, column;
 } tile_place_t;
 
-/* Returns the tile of block i. Blocks with neighbouring i run at the same time. They go
- * down the columns of BAND rows of tiles, then of the next BAND rows. So 256 blocks
- * read 16 rows and 16 columns of tiles, in L2. Row by row, in a matrix 64 tiles wide,
- * the 256 blocks would read 4 rows and 64 columns. */
+/* Returns the tile of block i. Blocks with neighbouring i run at the same time. Block
+ * numbers go down the columns of a band of BAND rows of tiles, then of the next band.
+ * So 256 blocks read 16 rows and 16 columns of tiles, in L2. Row by row, in a matrix 64
+ * tiles wide, the 256 blocks would read 4 rows and 64 columns. */
 static inline HOST_DEVICE tile_place_t place_of_tile(int64_t i, int64_t ROWS,
                                                      int64_t COLUMNS)
 {

@@ -29,13 +29,13 @@
  *              The check returns STATUS_OK, or STATUS_INVALID_ARGUMENT and an error
  *              message in ctx->error.
  *   coverage   A rung returns STATUS_UNSUPPORTED for arguments that it does not handle.
- *              Then it has written nothing and taken no scratch. The caller calls the
+ *              Such a rung writes nothing and takes no scratch. The caller calls the
  *              next lower rung. A backward may write only some gradients. For each
- *              other one it sets a bit in ctx->left, and returns STATUS_OK. A rung's
- *              coverage depends on sizes, options, dtype, strides, alignment and the
+ *              other gradient it sets a bit in ctx->left. Then it returns STATUS_OK. A
+ *              rung's coverage depends on sizes, options, dtype, strides, alignment and
  *              wanted gradients. A ladder's first rung covers everything.
  *
- * Sizes have capital letters. An index has the same letters in small, e.g. ic below IC:
+ * Sizes have capital letters. An index has the same letters in small (ic below IC):
  *   N batch   IC IH IW input channels, height, width   OC OH OW of the output
  *   KD KH KW kernel (depth, height, width)   G groups   M N K of a matrix product
  *   R rows   D features   H state (lltm)   P points (subm_conv3d)
@@ -78,7 +78,7 @@ static inline HOST_DEVICE int64_t conv2d_extent(int64_t in, int64_t kernel,
  *   grad_input = grad_output, grad_other = alpha * grad_output
  *   Each gradient is a sum over the axes along which the operand was broadcast.
  *
- *   shapes     input (...)   other (...)   output (...) as in torch.broadcast_shapes:
+ *   shapes     input (...)   other (...)   output (...) as in torch.broadcast_shapes.
  *              Shapes align at the last axis. A missing axis, or one of size 1, is
  *              broadcast. Operands come unexpanded. A gradient has the operand's shape.
  *   workspace  none
@@ -222,7 +222,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
  * groups=IC): each input channel has its own OC/IC filters
  *
  *   output[n,oc,oh,ow] = bias[oc] + sum over kh, kw of
- *                        input[n, oc / (OC/IC), ih, iw] * weight[oc,0,kh,kw]
+ *                        input[n, oc / (OC/IC), ih, iw] * weight[oc,0,kh,kw].
  *   ih, iw and the gradients are as in conv2d with groups = IC.
  *
  *   shapes     input (N, IC, IH, IW)   weight (OC, 1, KH, KW)   bias (OC) or NULL
@@ -326,14 +326,14 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
 
 /* ---- lltm ---------------------------------------------------------------------------
  * The long-long-term-memory cell of PyTorch's C++ extension tutorial. Unlike an LSTM,
- * it has no forget gate, and uses ELU instead of tanh for the candidate.
+ * lltm has no forget gate, and uses ELU instead of tanh for the candidate.
  *
  *   preact = weight @ [h, input] + bias      three blocks of H rows: i, o, g
  *   gates  = sigmoid(preact_i), sigmoid(preact_o), elu(preact_g), in this order
  *   new_c  = c + gates_g * gates_i
  *   new_h  = tanh(new_c) * gates_o
- *   elu(x) = x for x > 0, else exp(x) - 1; so elu'(x) = 1 or gates_g + 1
- *   backward applies the chain rule to these lines, from grad_new_h and grad_new_c
+ *   elu(x) = x for x > 0, else exp(x) - 1; so elu'(x) = 1 or gates_g + 1.
+ *   Backward applies the chain rule to these lines, from grad_new_h and grad_new_c
  *
  *   shapes     input (N, IC)   weight (3*H, H+IC)   bias (3*H)   h (N, H)   c (N, H)
  *              new_h (N, H)   new_c (N, H)   gates (N, 3*H), saved

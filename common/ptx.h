@@ -14,17 +14,17 @@
  *                               a[0] row g, column p  a[1] row g+8  a[2] a[3] col. p+4
  *                               b[0] row p, column g   b[1] row p+4
  *   ptx::to_tf32(x)             x rounded to TF32: one number of a or b of mma_tf32
- *   ptx::ldmatrix(r, row)       loads 1, 2 or 4 matrices (the length of r) from shared
- *                               memory. Each has 8 x 8 numbers of 16 bits. Lane l gives
- *                               the address of row l%8 of matrix l/8, a multiple of 16.
- *                               Lane l gets columns 2p 2p+1 of row g of each.
+ *   ptx::ldmatrix(r, row)       load 1, 2 or 4 matrices from shared memory: r has as
+ *                               many numbers. A matrix is 8 x 8 numbers of 16 bits.
+ *                               Lane l gives the address of row l%8 of matrix l/8, a
+ *                               multiple of 16, and gets columns 2p 2p+1 of row g.
  *   ptx::ldmatrix_trans(r, row) as ldmatrix, but lane l gets rows 2p 2p+1 of column g
  *   ptx::cp_async<bytes>(shared, global)           copy 4, 8 or 16 bytes; do not wait
  *   ptx::cp_async_zfill<bytes>(shared, global, n)  read only n bytes, the rest is 0
  *   ptx::cp_async_commit()      make one group of the copies since the last commit
  *   ptx::cp_async_wait<n>()     wait until this thread has at most n unfinished groups
- *   ptx::cp_async_wait_all()    wait until all copies of this thread are done. After a
- *                               barrier other threads may read the copied numbers.
+ *   ptx::cp_async_wait_all()    wait until all copies of this thread are done.
+ *                               After a barrier, other threads may read the numbers.
  */
 #ifndef CONVLAB_PTX_H
 #define CONVLAB_PTX_H

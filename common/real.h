@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* real.h - one source, several dtypes
+/* real.h - types and functions of rungs that are compiled for several dtypes
  *
  * `real` is the type of tensor elements, `accum` the type of sums. The build compiles
  * each rung once per dtype, with -DREAL_F32 (the default), -DREAL_F64, or, in CUDA,
@@ -42,7 +42,7 @@ typedef float accum;
 #endif
 
 /* real_from and accum_from convert between real and accum, in rungs that are also built
- * for f16. In other builds they return x. real_from rounds to nearest even. A cast is
+ * for f16. In other builds both return x. real_from rounds to nearest even. A cast is
  * an error in programs with __CUDA_NO_HALF_CONVERSIONS__, such as PyTorch. */
 #if defined(REAL_F16)
 static inline HOST_DEVICE real real_from(accum x)
@@ -104,7 +104,7 @@ static inline HOST_DEVICE real *at5(const tensor_t *t, int64_t i, int64_t j, int
 
 #if !defined(__CUDACC__)  // launch.h has a version for GPU memory
 /* Returns the elements of t as a contiguous array: t->data if t is contiguous, else a
- * copy in scratch memory. Returns NULL if there is no memory for the copy. Call it only
+ * copy in scratch memory. Returns NULL if there is no memory for the copy. Only call it
  * if t has elements, because t->data of an empty tensor may be NULL. */
 static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* tensor.h - a strided view of memory, and the status codes of operators
  *
- * A tensor_t describes where the elements of a tensor are in memory. It owns no memory,
- * so nobody frees a tensor_t. Element (i0, i1, ...) is stride[0] * i0 + stride[1] * i1
+ * A tensor_t describes where the elements of a tensor are in memory. A tensor_t owns no
+ * memory, so nobody frees it. Element (i0, i1, ...) is stride[0] * i0 + stride[1] * i1
  * + ... elements after `data`. With strides, these views need no copy:
  *
  *      size {2, 3}, stride {3, 1}     a b c      row-major, the usual order
@@ -13,7 +13,7 @@
  *      size {2, 3}, stride {0, 1}     a b c      the first row, read twice (broadcast)
  *                                     a b c
  *
- * This header compiles as C11, C++17 and CUDA C. It includes no header of PyTorch.
+ * This header compiles as C11, C++17 and CUDA C, without any header of PyTorch.
  */
 #ifndef CONVLAB_TENSOR_H
 #define CONVLAB_TENSOR_H
@@ -43,7 +43,7 @@ typedef enum {
     DEVICE_CUDA,
 } device_t;
 
-/* The return value of an operator. Unless it is STATUS_OK, outputs are undefined. */
+/* The return value of an operator. If not STATUS_OK, all outputs are undefined. */
 typedef enum {
     STATUS_OK,
     STATUS_NOT_IMPLEMENTED,   // a starter returns it: the code is not written
@@ -117,7 +117,7 @@ static inline HOST_DEVICE int64_t tensor_offset(const tensor_t *t, int32_t axes,
     return offset;
 }
 
-/* Returns the product of the first `axes` sizes, e.g. the number of matrices in t. */
+/* Returns the product of the first `axes` sizes: the number of rows, or of matrices. */
 static inline HOST_DEVICE int64_t tensor_count(const tensor_t *t, int32_t axes)
 {
     int64_t count = 1;

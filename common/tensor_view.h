@@ -6,9 +6,9 @@
  * A view is a second tensor over the storage of a first tensor. If you write to the
  * view, you also change the elements of the first tensor.
  *
- * The functions of labs/02_naive_c/tensor_view make views. These functions compute with
- * sizes, strides and addresses, and never read or write an element. `data` may point to
- * memory that the CPU cannot read, for instance to the memory of a GPU.
+ * The functions of labs/02_naive_c/tensor_view make views. A function computes with
+ * sizes, strides and addresses, and never reads or writes an element. `data` may point
+ * to memory that the CPU cannot read, for instance to the memory of a GPU.
  *
  * These rules hold for all view functions:
  *   arguments  The order is the tensor or storage, the wanted layout, the result. No
@@ -22,9 +22,9 @@
  *   *view      A function writes data, ndim, dtype, device, and the first ndim sizes
  *              and strides. dtype and device are as in the viewed tensor.
  *   compared   The grader compares the sizes. If the view has elements, it also
- *              compares the address of the first element, and the stride of each axis
- *              with two or more elements. All other strides may be any number: they are
- *              only multiplied by 0. `data` of an empty view may be anything.
+ *              compares the address of the first element. It compares the stride of
+ *              each axis with two or more elements. Other strides may be any number.
+ *              `data` of an empty view may be any address.
  *   memory     *view and *input are different structs. The functions allocate nothing.
  *
  * All products and sums of sizes, strides and offsets fit into int64_t. Only start and
@@ -93,19 +93,19 @@ status_t view_slice(const tensor_t *input, int64_t dim, slice_params_t p,
 /* input.expand(size): stretches axes of size 1, without a copy
  *
  *   The axes of input are aligned with the last axes of p.size. An axis of size 1 may
- *   get any size, also 0. The size -1 keeps the size of an axis. Axes in front are new.
+ *   get any size, also 0. The size -1 keeps the size of an axis. New axes are in front.
  *   shapes     view p.size, -1 replaced
- *   refused    Fewer axes than input has. A new size for an axis whose size is not 1. A
- *              negative size, except -1 for an axis of input. */
+ *   refused    fewer axes than input has; a new size for an axis whose size is not 1; a
+ *              negative size, except -1 for an axis of input */
 status_t view_expand(const tensor_t *input, shape_t p, tensor_t *view);
 
 /* input.view(size): the same elements in the same row-major order, with other axes
  *
  *   One size may be -1: the function computes this size from the other sizes.
  *   shapes     view p.size, -1 replaced; as many elements as input
- *   refused    two sizes of -1; another negative size; another number of elements. -1
- *              if the product of the other sizes is 0. Sizes that would need a copy;
- *              a tensor without elements never needs a copy. */
+ *   refused    two sizes of -1; another negative size; another number of elements; -1
+ *              if the product of the other sizes is 0; sizes that would need a copy.
+ *              A tensor without elements never needs a copy. */
 status_t view_reshape(const tensor_t *input, shape_t p, tensor_t *view);
 
 /* ---- DLPack -------------------------------------------------------------------------
@@ -149,7 +149,7 @@ status_t view_to_dlpack(const tensor_t *input, DLTensor *lent);
  *
  *   shapes     view: ndim and shape of lent
  *   refused    a negative size or stride; more axes than TENSOR_MAX_DIMS; lanes other
- *              than 1. A dtype or device that tensor.h does not have. (PyTorch accepts
+ *              than 1; a dtype or device that tensor.h does not have. (PyTorch accepts
  *              more dtypes and devices.) */
 status_t view_from_dlpack(const DLTensor *lent, tensor_t *view);
 

@@ -4,7 +4,7 @@
  * A `vec` has as many elements of type `real` as a vector register holds. The operators
  * of C work on a vec: a * b + c computes all elements at once. With -ffp-contract=fast,
  * a * b + c is one instruction. gcc and clang share these types (gcc manual, "Vector
- * Extensions"). This file adds functions for what only gcc, only clang, or neither has.
+ * Extensions"). This file adds what only one of the two compilers has, or neither.
  *
  *     machine            VECTOR_BYTES   VECTOR_REGISTERS   LANES of float, of double
  *     x86-64, AVX-512    64             32                 16   8
@@ -38,9 +38,9 @@ enum { VECTOR_BYTES = 16, VECTOR_REGISTERS = 16 };
 
 enum { LANES = VECTOR_BYTES / sizeof(real) };
 
-/* A matrix product keeps BLOCK_ROWS x BLOCK_VECTORS vectors of sums in registers. For
- * each k it loads BLOCK_VECTORS vectors of the right matrix and BLOCK_ROWS numbers of
- * the left one. For columns that are channels, use CHANNEL_ROWS and CHANNEL_VECTORS.
+/* A matrix product keeps BLOCK_ROWS x BLOCK_VECTORS vectors of sums in registers. Each
+ * step loads BLOCK_VECTORS vectors of the right matrix and BLOCK_ROWS numbers of the
+ * left one. For columns that are channels, use CHANNEL_ROWS and CHANNEL_VECTORS.
  * Channels are often a multiple of 64, that is, of 4 vectors of 16 floats. */
 enum {
     BLOCK_ROWS = VECTOR_REGISTERS == 32 ? 8 : 6,
@@ -59,12 +59,12 @@ typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
 
-/* Put EXPAND before a function that gets constant arguments. The compiler inlines it
- * into each caller. There, loops over these constants have a constant count. */
+/* Put EXPAND before a function that gets constant arguments. The compiler inlines this
+ * function into each caller, where loops over the constants have a constant count. */
 #define EXPAND static inline __attribute__((always_inline))
 
 /* Put APART before a function with loops that need all registers. The compiler never
- * inlines it, because the caller's pointers would take some of the registers. */
+ * inlines this function, because the caller's pointers would take some registers. */
 #define APART __attribute__((noinline)) static
 
 /* Returns a vector with x in every lane. */
@@ -98,7 +98,7 @@ static inline vec vec_keep(vec v)
     return v;
 }
 
-/* Returns the sum of all lanes: adds the upper half to the lower until one is left. */
+/* Sums all lanes: adds the upper half to the lower half, until one lane is left. */
 static inline real vec_sum(vec v)
 {
     real lane[LANES];
@@ -111,9 +111,9 @@ static inline real vec_sum(vec v)
 }
 
 /* ---- some of the lanes, and stores past the caches ----------------------------------
- * The instructions for some of the lanes depend on the machine. In a build without
- * optimisation (make debug, sanitizers) these functions take lanes one by one. So a
- * sanitizer finds an access out of bounds. vec_one_by_one chooses, not a macro.
+ * The instructions that load or store only some lanes depend on the machine. Builds
+ * without optimisation (make debug, sanitizers) load and store lane by lane instead. So
+ * a sanitizer finds an access out of bounds. vec_one_by_one chooses, not a macro.
  */
 #if defined(__AVX512F__) && defined(REAL_F64)
 #define VECTOR_MASK(n)        (__mmask8)((1u << (n)) - 1)
@@ -245,8 +245,8 @@ static inline void vec_transpose(vec rows[LANES])
 }
 
 /* Transposes `from` into `to`: to[j * to_stride + i] = from[i * from_stride + j] for i
- * < ROWS, j < COLS. It works in squares of LANES x LANES, and prefetches later elements
- * of each row. `from` and `to` do not overlap. */
+ * < ROWS, j < COLS. `from` and `to` do not overlap. The function transposes squares of
+ * LANES x LANES, and prefetches later elements of each row. */
 static inline void vec_transpose_copy(const real *from, int64_t from_stride,
                                       real *restrict to, int64_t to_stride,
                                       int64_t ROWS, int64_t COLS)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* view_calls - calls the functions of tensor_view.h with arrays of numbers
  *
- * A command of the grader has tensors as arguments. A view function takes sizes,
- * strides and options: they go as arrays of int64, and the result comes as one array.
- * The caller is grader/checks/views/. An array of sizes or strides has LONGEST numbers.
+ * A command of the grader has only tensors as arguments. So sizes, strides and options
+ * of a view go as arrays of int64, and the result comes as one array. The caller is
+ * grader/checks/views/. An array of sizes or strides has LONGEST numbers.
  */
 #include <string.h>
 

@@ -46,8 +46,8 @@ void device_read_only(void *base);
 /* Returns whether the address is in a read-only allocation. */
 bool is_read_only(const void *address);
 
-/* Returns the allocation (live or freed) that contains the address, or ends just before
- * the address; NULL if there is none. */
+/* Returns the allocation, live or freed, that contains the address or ends just before
+ * it. Returns NULL if there is none. */
 const Allocation *allocation_at(const void *address);
 
 bool is_device(const volatile void *address);

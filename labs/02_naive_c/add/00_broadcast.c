@@ -66,7 +66,7 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* Sums grad_output to grad_input's shape, and alpha * grad_output to grad_other's. */
+/* Sums grad_output to the shape of grad_input, alpha * grad_output to grad_other. */
 status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                       tensor_t *grad_input, tensor_t *grad_other)
 {

@@ -66,7 +66,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* Computes grad_input = grad_output * gelu_slope(input). Output is not needed. */
+/* Computes grad_input = grad_output * gelu_slope(input). It needs no output. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {

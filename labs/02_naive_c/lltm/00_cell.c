@@ -14,7 +14,7 @@
  *     weight   | 0 ... H-1 | H ... H+IC-1 |
  *     times    |   h[n]    |   input[n]   |      rows  i 0..  o H..  g 2*H..   */
 
-/* Returns preact[n,row] = bias[row] + weight[row] . [h[n], input[n]], a dot product. */
+/* Returns bias[row] plus the dot product of weight[row] and h[n] joined to input[n]. */
 static accum preact(const tensor_t *input, const tensor_t *weight, const tensor_t *bias,
                     const tensor_t *h, int64_t n, int64_t row)
 {

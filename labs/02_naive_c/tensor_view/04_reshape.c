@@ -8,7 +8,7 @@
 #include "tensor_view.h"
 
 // BEGIN SOLUTION
-/* Replaces a size of -1 in *p, to get `count` elements. Returns 0 if this cannot be. */
+/* Replaces a size of -1 in *p, to get `count` elements. Returns 0 if no size fits. */
 static int infer(int64_t count, shape_t *p)
 {
     int64_t others = 1;
@@ -25,8 +25,8 @@ static int infer(int64_t count, shape_t *p)
     return 1;
 }
 
-/* Returns the number of elements of the run of axes that ends with axis *d: in a run,
- * one stride leads from each element to the next. Sets *d to the run's first axis. */
+/* Returns the number of elements of the run that ends with axis *d. One stride leads
+ * from each element of a run to the next. Sets *d to the first axis of the run. */
 static int64_t run_of(const tensor_t *input, int32_t *d)
 {
     const int64_t step = input->stride[*d];

@@ -81,8 +81,8 @@ inline tensor_t view_of(const Tensor &tensor)
     return view;
 }
 
-/* An argument in the form that a kernel takes: a pointer to a tensor_t, NULL for a
- * tensor that is absent, or an unchanged option. */
+/* An argument of a kernel: a pointer to a tensor_t, NULL for an absent tensor, or an
+ * option without a change. view_t holds the tensor_t of one argument. */
 struct view_t {
     tensor_t view;
     bool present;

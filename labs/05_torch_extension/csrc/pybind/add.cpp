@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* add as a Python function: step (a), the way extensions were written first
  *
- * pybind11 makes a Python function of a C++ function: it unpacks the arguments, calls
- * the C++ function, and packs the result. But this function is no operator of PyTorch.
- * So PyTorch cannot know what happens inside:
+ * pybind11 makes a Python function of a C++ function. It unpacks the arguments, calls
+ * the C++ function, and packs the result. But the Python function is no operator of
+ * PyTorch, so PyTorch cannot know what happens inside:
  *
  *     no dispatch   nobody sees the call: only this file chooses by device and dtype;
  *                   no fake tensor, vmap or autocast, no TorchDispatchMode
