@@ -19,8 +19,8 @@
  *                             `to` is in shared memory, at a multiple of 1024 bytes.
  *                             Outside of the matrix the tile gets zeros. Chunk c (16
  *                             bytes) of row r of the tile arrives at chunk c ^ r % 8.
- *   hopper::wgmma_fence()     Wait until the registers of d are written.
- *                             Call it before the first wgmma_tf32 that uses d.
+ *   hopper::wgmma_fence()     Make earlier writes to the registers of d
+ *                             visible to wgmma. Call it before the first wgmma_tf32.
  *   hopper::wgmma_tf32(d, a, b)    Four warps start d += a b^T and do not wait.
  *                             a points to 8 columns of a tile of 64 rows, and b to 8
  *                             columns of a tile of 128 rows. For i below 64, d[i] in
