@@ -22,7 +22,7 @@
  *   hopper::wgmma_fence()     Make earlier writes to the registers of d
  *                             visible to wgmma. Call it before the first wgmma_tf32.
  *   hopper::wgmma_tf32(d, a, b)    Four warps start d += a b^T and do not wait.
- *                             a points to 8 columns of a tile of 64 rows, and b to 8
+ *                             a points to 8 columns of a tile of 64 rows. b points to 8
  *                             columns of a tile of 128 rows. For i below 64, d[i] in
  *                             lane l of warp w is in row 16 w + l/4 + i/2%2*8, column
  *                             i/4*8 + l%4*2 + i%2.

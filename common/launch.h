@@ -2,7 +2,7 @@
 /* launch.h - helpers for the launchers of CUDA rungs
  *
  * CUDA_TRY returns an error if a CUDA call fails. Other functions compute the number of
- * blocks, copy tensors on the GPU, or make views of the matrices of a batch. A C++17
+ * blocks, make contiguous copies, or make views of the matrices of a batch. A C++17
  * compiler can compile this file without nvcc. It needs the declarations of the CUDA
  * runtime, and a program that has translated the launches, <<<...>>>.
  *

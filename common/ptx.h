@@ -17,7 +17,7 @@
  *   ptx::ldmatrix(r, row)       load 1, 2 or 4 matrices from shared memory: r has as
  *                               many numbers. A matrix is 8 x 8 numbers of 16 bits.
  *                               Lane l gives the address of row l%8 of matrix l/8, a
- *                               multiple of 16, and gets columns 2p 2p+1 of row g.
+ *                               multiple of 16. It gets columns 2p 2p+1 of row g.
  *   ptx::ldmatrix_trans(r, row) as ldmatrix, but lane l gets rows 2p 2p+1 of column g
  *   ptx::cp_async<bytes>(shared, global)           copy 4, 8 or 16 bytes; do not wait
  *   ptx::cp_async_zfill<bytes>(shared, global, n)  read only n bytes, the rest is 0

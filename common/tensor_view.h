@@ -95,17 +95,17 @@ status_t view_slice(const tensor_t *input, int64_t dim, slice_params_t p,
  *   The axes of input are aligned with the last axes of p.size. An axis of size 1 may
  *   get any size, also 0. The size -1 keeps the size of an axis. New axes are in front.
  *   shapes     view p.size, -1 replaced
- *   refused    fewer axes than input has; a new size for an axis whose size is not 1; a
- *              negative size, except -1 for an axis of input */
+ *   refused    fewer axes than input has; a new size for an axis whose size is not 1.
+ *              All negative sizes are refused, except -1 for an axis of input. */
 status_t view_expand(const tensor_t *input, shape_t p, tensor_t *view);
 
 /* input.view(size): the same elements in the same row-major order, with other axes
  *
  *   One size may be -1: the function computes this size from the other sizes.
  *   shapes     view p.size, -1 replaced; as many elements as input
- *   refused    two sizes of -1; another negative size; another number of elements; -1
- *              if the product of the other sizes is 0; sizes that would need a copy.
- *              A tensor without elements never needs a copy. */
+ *   refused    two sizes of -1; another negative size; another number of elements.
+ *              A size of -1 is refused if the product of the other sizes is 0. Sizes
+ *              that need a copy are refused. An empty tensor never needs a copy. */
 status_t view_reshape(const tensor_t *input, shape_t p, tensor_t *view);
 
 /* ---- DLPack -------------------------------------------------------------------------
@@ -149,8 +149,8 @@ status_t view_to_dlpack(const tensor_t *input, DLTensor *lent);
  *
  *   shapes     view: ndim and shape of lent
  *   refused    a negative size or stride; more axes than TENSOR_MAX_DIMS; lanes other
- *              than 1; a dtype or device that tensor.h does not have. (PyTorch accepts
- *              more dtypes and devices.) */
+ *              than 1. Dtypes and devices that tensor.h does not have are refused.
+ *              (PyTorch accepts more.) */
 status_t view_from_dlpack(const DLTensor *lent, tensor_t *view);
 
 #ifdef __cplusplus

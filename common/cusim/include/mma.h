@@ -186,8 +186,8 @@ CUSIM_INLINE size_t distance(Cell cell, unsigned stride, bool by_rows)
                    : size_t(cell.column) * stride + cell.row;
 }
 
-/* Loads a fragment. Elements 2 i and 2 i + 1 are neighbours in memory if fragment and
- * memory are both by rows, or both by columns. */
+/* Loads a fragment. Elements 2 i and 2 i + 1 are neighbours in memory on one condition.
+ * Fragment and memory must be both by rows, or both by columns. */
 template <bool by_rows, class F, class T>
 CUSIM_INLINE void load_fragment(F &to, const T *matrix, unsigned stride,
                                 bool memory_rows)

@@ -6,7 +6,7 @@
  * found. In the builds that check, the host can use the range only through the API. In
  * these builds each allocation has separate pages, so that one can be read-only. A
  * quarter of the range lies in front of the first allocation, and no code may access
- * it. So an index below 0 is no address of host memory.
+ * it. So an index below 0 is not an address of host memory.
  */
 #ifndef CUSIM_MEMORY_H
 #define CUSIM_MEMORY_H

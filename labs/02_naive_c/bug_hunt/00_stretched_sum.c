@@ -24,8 +24,8 @@ static int64_t place_read(const tensor_t *grad, const tensor_t *common, int64_t 
     return place;
 }
 
-/* For each position i: adds grad_output[i] to grad_input, and alpha * grad_output[i] to
- * grad_other, at the element that forward read at position i. */
+/* For each i, adds grad_output[i] to grad_input, and alpha * grad_output[i] to
+ * grad_other. Adds to the element that forward read at position i. */
 status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                       tensor_t *grad_input, tensor_t *grad_other)
 {

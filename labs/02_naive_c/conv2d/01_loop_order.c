@@ -109,8 +109,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     return STATUS_OK;
 }
 
-/* For each weight of filter oc: adds weight * grad to grad_input, and adds the dot
- * product of grad and the input elements that the weight reads to grad_weight. */
+/* For each weight of filter oc, adds weight * grad to grad_input. Adds the dot product
+ * of grad and the weight's inputs to grad_weight. grad is grad_output. */
 static void filter_backward(const tensor_t *grad, const tensor_t *input,
                             const tensor_t *weight, conv2d_params_t p, int64_t n,
                             int64_t oc, tensor_t *grad_input, tensor_t *grad_weight)

@@ -81,8 +81,8 @@ inline tensor_t view_of(const Tensor &tensor)
     return view;
 }
 
-/* An argument of a kernel: a pointer to a tensor_t, NULL for an absent tensor, or an
- * option without a change. view_t holds the tensor_t of one argument. */
+/* An argument of a kernel: a pointer to a tensor_t, or NULL for an absent tensor.
+ * view_t holds the tensor_t and converts to such a pointer. */
 struct view_t {
     tensor_t view;
     bool present;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* cooperative_groups/reduce.h - cg::reduce over a tile or a coalesced group
  *
- * A tile combines lanes like a butterfly of shfl_xor: first the lanes whose ranks
- * differ in the highest bit. A coalesced group adds lanes in the order of ranks. A GPU
- * may add floats in another order.
+ * A tile combines lanes like a butterfly of shfl_xor: their ranks differ in one bit.
+ * The highest bit comes first. A coalesced group adds lanes in the order of ranks. A
+ * GPU may add floats in another order.
  */
 #ifndef CUSIM_COOPERATIVE_GROUPS_REDUCE_H
 #define CUSIM_COOPERATIVE_GROUPS_REDUCE_H

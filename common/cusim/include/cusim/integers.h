@@ -68,7 +68,7 @@ inline unsigned __fns(unsigned mask, unsigned base, int offset)
 }
 
 /* The low digits of s choose four of the eight bytes of y:x. If bit 3 of a digit is
- * set, each bit of the result byte is the sign of the chosen byte. */
+ * set, all bits of the result byte are the chosen byte's sign. */
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
 {
     const uint64_t bytes = uint64_t(y) << 32 | x;

@@ -2,7 +2,7 @@
 /* rounding.h - numbers of one format turned into another, rounded as the card does
  *
  * gcc 12 has no 16-bit floating-point type in C++ on x86-64. If a number does not fit
- * into an int, a C++ cast is undefined, but a GPU has a defined result. So this file
+ * into an int, a C++ cast is undefined, but a GPU's result is defined. So this file
  * converts bit by bit, with the same results for every compiler and processor.
  */
 #ifndef CUSIM_ROUNDING_H
