@@ -6,8 +6,8 @@
  * compiler can compile this file without nvcc. It needs the declarations of the CUDA
  * runtime, and a program that has translated the launches, <<<...>>>.
  *
- * A launcher runs on the CPU. It cannot read elements, because t->data points to GPU
- * memory. Only kernels read elements. Pass a tensor_t to a kernel by value:
+ * A launcher runs on the CPU. On the CPU no code may read elements: t->data points to
+ * GPU memory. Only kernels read elements. Pass a tensor_t to a kernel by value:
  *
  *     const __grid_constant__ tensor_t input
  *

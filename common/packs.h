@@ -7,10 +7,10 @@
  *
  *   packs_t<Number, ALONG_K, BK, THREADS>   one operand's tiles in a block of THREADS:
  *     PITCH               distance of two lines, in numbers
- *     COPIES, APART       packs of a thread; distance of two packs, in lines
+ *     COPIES, APART       packs that a thread copies; distance of two packs, in lines
  *     place(x, k)         the offset of number (x, k) in a tile
- *     source(matrix, x0)  what a thread copies, for tiles that begin at row x0
- *   store(output, N, rows, columns, sum)    the sums of a warp
+ *     source(matrix, x0)  the packs that a thread copies, for tiles that begin at x0
+ *   store(output, N, rows, columns, sum)    stores the sums of a warp
  */
 #ifndef CONVLAB_PACKS_H
 #define CONVLAB_PACKS_H

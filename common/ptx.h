@@ -10,7 +10,7 @@
  *                               a[2] row g, columns 2p+8 2p+9    a[3] the same, row g+8
  *                               b[0] rows 2p 2p+1, column g      b[1] rows 2p+8 2p+9
  *                               c[0] c[1] row g, columns 2p 2p+1    c[2] c[3] row g+8
- *   ptx::mma_tf32(d, a, b, c)   the same, m16n8k8: a 16 x 8, b 8 x 8, one number each:
+ *   ptx::mma_tf32(d, a, b, c)   as mma_f16: m16n8k8, a 16 x 8, b 8 x 8, a number each:
  *                               a[0] row g, column p  a[1] row g+8  a[2] a[3] col. p+4
  *                               b[0] row p, column g   b[1] row p+4
  *   ptx::to_tf32(x)             x rounded to TF32: one number of a or b of mma_tf32

@@ -276,7 +276,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0, CUSIM_WH
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 
-/* Sets the CPU's milliseconds between two events. They say nothing about a GPU. */
+/* Sets the CPU's milliseconds between two events. This tells nothing of a GPU. */
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start,
                                  cudaEvent_t stop);
 
