@@ -8,9 +8,10 @@ outcome's colour, one line for several checks, excerpts and fragments.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from signatures import DIRECTIONS, SIGNATURES
@@ -220,13 +221,14 @@ class Page:
     @property
     def to_fix(self) -> list[tuple[TaskResult, RungResult, CheckResult]]:
         """The first tasks that are wrong, each with its first failing check."""
-        found = []
+        return [*islice(self._wrong(), FIRST_FIXES)]
+
+    def _wrong(self) -> Iterator[tuple[TaskResult, RungResult, CheckResult]]:
         for task in next_task.of_results(self.tasks):
             wrong = [(rung, check) for rung in task.rungs for check in bad(rung)]
             failed = [(r, c) for r, c in wrong if outcome(c.verdict).kind == "fail"]
             if task_outcome(task).kind == "fail" and not task.task.is_hunt:
-                found += [(task, *one) for one in failed[:1]]
-        return found[:FIRST_FIXES]
+                yield (task, *failed[0])
 
     @property
     def gated(self) -> list[tuple[TaskResult, RungResult]]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -13,11 +14,12 @@ from grader.course.tasks import all_tasks
 from grader.engine.answers import as_json
 from grader.engine.next_task import FIRST_LAB, in_turn
 from grader.engine.score import Results
-from grader.report import terminal
+from grader.report import page, terminal
 from grader.report.progress.next_step import NextStep, next_step
 from grader.toolchain import given
 from grader.watch.view import View
 from tests.grader.engine import results as made
+from tests.grader.report.test_report import CONV2D, one_file, rendered
 
 TASKS = all_tasks()
 HUNT = next(task for task in TASKS if task.is_hunt)
@@ -155,3 +157,29 @@ def test_who_has_points_in_a_lab_goes_on_there() -> None:
     both = in_turn(TASKS, {fourth.id: 1.0, "03_im2col_cpu/matmul": 2.0})
     labs = dict.fromkeys(task.id[:2] for task in both)
     assert list(labs)[:3] == ["03", "04", "02"]
+
+
+# ---- on the page -----------------------------------------------------------
+
+
+def test_what_is_wrong_comes_before_points(tmp_path):
+    text = rendered(one_file(tmp_path, "\n" * 9), tmp_path)
+    first = text[text.index('id="next"') : text.index('id="labs"')]
+    assert "02_naive_c/gelu/00_definition" in first and ">WRONG_VALUE<" in first
+    assert 'href="#02-naive-c-gelu"' in first
+
+
+def test_where_nothing_is_wrong_the_next_file_comes_first():
+    text = rendered(made.whole([made.task(CONV2D, [made.rung(CONV2D, 0)])]))
+    first = text[text.index('id="next"') : text.index('id="labs"')]
+    assert re.search(r"Next: labs/[\w/.]+: ", first) and "make watch T=" in first
+
+
+def test_a_task_that_is_partly_written_shows_its_points():
+    entry = made.rung(CONV2D, 0)
+    todo = made.check("backward", "backward", verdict="NOT_IMPLEMENTED")
+    entry["checks"] = [c for c in entry["checks"] if c["direction"] == "forward"]
+    entry["checks"].append(todo)
+    task = made.task(CONV2D, [entry], points=2.0)
+    shown = page.task_outcome(as_json.results(made.whole([task])).tasks[0])
+    assert (shown.kind, shown.word) == ("todo", f"2 of {task['of']:g}")

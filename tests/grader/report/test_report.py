@@ -27,7 +27,7 @@ from grader.engine import results
 from grader.engine.answers import as_json
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
-from grader.report import bench_page, html, page
+from grader.report import bench_page, html
 from grader.report.failure.excerpt import excerpt
 from grader.verdicts import Verdict
 from tests.grader.engine import results as made
@@ -91,29 +91,6 @@ def test_the_matrix_has_a_cell_for_every_operator_and_lab():
     assert matrix.count("<td>") == 50
     assert matrix.count('<span class="dash">') == 49
     assert 'href="#02-naive-c-conv2d"' in matrix and 'id="02-naive-c-conv2d"' in text
-
-
-def test_what_is_wrong_comes_before_points(tmp_path):
-    text = rendered(one_file(tmp_path, "\n" * 9), tmp_path)
-    first = text[text.index('id="next"') : text.index('id="labs"')]
-    assert "02_naive_c/gelu/00_definition" in first and ">WRONG_VALUE<" in first
-    assert 'href="#02-naive-c-gelu"' in first
-
-
-def test_where_nothing_is_wrong_the_next_file_comes_first():
-    text = rendered(made.whole([made.task(CONV2D, [made.rung(CONV2D, 0)])]))
-    first = text[text.index('id="next"') : text.index('id="labs"')]
-    assert re.search(r"Next: labs/[\w/.]+: ", first) and "make watch T=" in first
-
-
-def test_a_task_that_is_partly_written_shows_its_points():
-    entry = made.rung(CONV2D, 0)
-    todo = made.check("backward", "backward", verdict="NOT_IMPLEMENTED")
-    entry["checks"] = [c for c in entry["checks"] if c["direction"] == "forward"]
-    entry["checks"].append(todo)
-    task = made.task(CONV2D, [entry], points=2.0)
-    shown = page.task_outcome(as_json.results(made.whole([task])).tasks[0])
-    assert (shown.kind, shown.word) == ("todo", f"2 of {task['of']:g}")
 
 
 def test_the_head_names_points_seed_and_date():
