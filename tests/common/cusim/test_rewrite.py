@@ -395,8 +395,6 @@ WRONG_ARGUMENTS = (
         ),
     ],
 )
-def test_what_a_compiler_said_is_told_shorter(
-    said: str, shorter: str, tmp_path
-) -> None:
+def test_a_compilers_words_are_shortened(said: str, shorter: str, tmp_path) -> None:
     (tmp_path / "a.cu").write_text("int x;\nk<<<1, 1>>>(y);\n")
     assert shorter in shorten(said, tmp_path)

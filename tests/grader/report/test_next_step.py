@@ -133,8 +133,8 @@ def test_a_repair_without_a_case_leaves_the_other_half() -> None:
 
 def test_one_lab_to_begin_with_is_told_everywhere() -> None:
     """By the README, the guide, make progress, make grade and make watch."""
-    for page in ("README.md", "docs/guides/first_hour.md"):
-        text = (ROOT / page).read_text()
+    for file in ("README.md", "docs/guides/first_hour.md"):
+        text = (ROOT / file).read_text()
         assert text.index(f"make grade LAB={FIRST_LAB[:2]}") < text.index("make watch")
     assert next_step(None, TASKS).task == FIRST_CORE.id
     files = tuple(rung for task in TASKS for rung in task.rungs)
