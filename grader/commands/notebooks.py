@@ -24,11 +24,13 @@ from nbclient.exceptions import (
     DeadKernelError,
 )
 from nbconvert import HTMLExporter
+from nbconvert.preprocessors import TagRemovePreprocessor
 
 from grader.course.rungs import ROOT
 from grader.toolchain.make import build_folder
 
 STOPPED = (CellExecutionError, CellTimeoutError, DeadKernelError)
+FOLDED = "hide-input"  # the tag of a cell with folded code, also in the book
 CELL_LIMIT = 300  # seconds, of which building the binding takes ten
 
 
@@ -86,6 +88,14 @@ def why(notebook: Any, error: Exception) -> str:
     return f"stopped: a cell did not end within {CELL_LIMIT} s"
 
 
+def page(notebook: Any) -> str:
+    """A notebook as HTML, without the code of checks: it may contain the answer."""
+    exporter = HTMLExporter()
+    without = TagRemovePreprocessor(remove_input_tags={FOLDED})
+    exporter.register_preprocessor(without, enabled=True)
+    return exporter.from_notebook_node(notebook)[0]
+
+
 def main() -> int:
     """Run them all; 1 if a cell raised."""
     folder = build_folder() / "notebooks"
@@ -102,8 +112,7 @@ def main() -> int:
             failed += 1
             print(f"{shown} {why(notebook, error)}", file=sys.stderr)
         nbformat.write(notebook, stem.with_suffix(".ipynb"))
-        page, _ = HTMLExporter().from_notebook_node(notebook)
-        stem.with_suffix(".html").write_text(page)
+        stem.with_suffix(".html").write_text(page(notebook))
     return 1 if failed else 0
 
 
