@@ -133,7 +133,7 @@ docs: $(MORE)  ## the book, for students and for instructors, in build/book [EDI
 submission: $(READY)  ## grade COURSE= FROM=alice.zip NAME=alice, or FROM=inbox/ ALL=1 [WHEN= PART=]
 	@$(GRADER) submission
 
-batch: $(READY)  ## grade a class: COURSE= SUBMISSIONS=inbox/ or class.zip [WHEN= PART= ROSTER= DRY=1 JOBS=]
+batch: $(READY)  ## grade a class: COURSE= SUBMISSIONS=inbox/ or class.zip [WHEN= PART= ROSTER= DRY=1 JOBS= ENGINE=slurm]
 	@$(GRADER) batch
 
 marks: $(READY)  ## everybody's points in COURSE=, and TO=canvas,moodle,gradescope,autolab,junit
@@ -157,11 +157,15 @@ lock: $(READY)  ## pin requirements/*.in anew, with hashes and without addresses
 	done
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, emulators, Chromium, tmux
+# tests start Slurm's daemons themselves: while apt installs, a policy lets none start
+POLICY := /usr/sbin/policy-rc.d
+INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends
+system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, emulators, Chromium, tmux, Slurm
 	$(SUDO) apt-get update -q
-	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-	    bubblewrap gdb clang chromium valgrind \
-	    qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross tmux
+	$(SUDO) sh -ec '[ -e $(POLICY) ] || { trap "rm $(POLICY)" EXIT; \
+	    printf "#!/bin/sh\nexit 101\n" > $(POLICY); chmod +x $(POLICY); }; \
+	    $(INSTALL) bubblewrap gdb clang chromium valgrind qemu-user gcc-aarch64-linux-gnu \
+	    libc6-dev-arm64-cross tmux munge slurmctld slurmd slurm-client'
 
 clean:  ## remove everything that was built, but not .venv and what was found out
 	@for folder in build $(KNOWN_ISA:%=build/%); do \
