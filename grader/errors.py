@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 
+INTERRUPTED = 130  # exit status of a command that somebody has asked to end
 # errors of the file system that mending one file does not end
 _OF_MACHINE = (
     errno.ENOSPC,

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The processes that grade: one a core, and a new one for each that dies."""
+"""The processes that grade: one a core, and a new one for each that dies.
+
+slurm.py has the processes on the nodes of a cluster.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import contextlib
 import os
 import signal
 import subprocess
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,17 +25,39 @@ LONGEST = 300  # characters of what one said last
 class Crew(Closing):
     """So many processes of one command. Close it to end them."""
 
-    def __init__(
-        self, command: Sequence[str], place: Mapping[str, str], logs: Path, count: int
-    ) -> None:
-        self._command, self._place, self._logs = list(command), dict(place), logs
-        logs.mkdir(parents=True, exist_ok=True)
-        self._running = {n: self._start(n) for n in range(count)}
+    poll = 0.2  # seconds between two looks at the results
 
+    def __init__(self, command: Sequence[str], logs: Path) -> None:
+        self._command, self._logs = list(command), logs
+        logs.mkdir(parents=True, exist_ok=True)
+        for log in logs.glob("*.log"):
+            log.unlink()
+
+    @abstractmethod
     def tend(self) -> int:
         """Start a new process for each that was killed or failed: how many these are.
         One that ends by itself has found nothing more to do.
         """
+
+    def last_words(self) -> str:
+        """What one of them has said at its end."""
+        for log in sorted(self._logs.glob("*.log")):
+            if lines := log.read_text(errors="replace").strip().splitlines():
+                return short(lines[-1], LONGEST)
+        return "nothing"
+
+
+class LocalCrew(Crew):
+    """Processes of this machine."""
+
+    def __init__(
+        self, command: Sequence[str], place: Mapping[str, str], logs: Path, count: int
+    ) -> None:
+        super().__init__(command, logs)
+        self._place = dict(place)
+        self._running = {n: self._start(n) for n in range(count)}
+
+    def tend(self) -> int:
         ended = 0
         for number, process in list(self._running.items()):
             if (status := process.poll()) is None:
@@ -41,13 +67,6 @@ class Crew(Closing):
                 ended += 1
                 self._running[number] = self._start(number)
         return ended
-
-    def last_words(self) -> str:
-        """What one of them has said at its end."""
-        for log in sorted(self._logs.glob("*.log")):
-            if lines := log.read_text(errors="replace").strip().splitlines():
-                return short(lines[-1], LONGEST)
-        return "nothing"
 
     def close(self) -> None:
         """Ask each to end, also one that is stopped; and wait not too long."""

@@ -12,12 +12,12 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from grader.batch import class_tree, planning, roster, unpacked
-from grader.batch.crew import Crew
+from grader.batch import class_tree, planning, roster, slurm, unpacked
+from grader.batch.crew import Crew, LocalCrew
 from grader.batch.planning import Files, Job, Refused
 from grader.batch.queue import Queue, is_gone
 from grader.commands import batch_worker, submission
@@ -37,18 +37,19 @@ from grader.runner.supervisor import orphans
 from grader.toolchain.make import build_folder
 
 EXAMPLE = "make batch COURSE=course.toml SUBMISSIONS=inbox/"
-POLL = 0.2  # seconds
 MOST_ENDED = 50  # processes that end one after the other, and no result comes
 SUBMISSIONS = Option(
     "SUBMISSIONS", "a folder of submissions, or an archive of all", text
 )
 ROSTER = Option("ROSTER", "a CSV file, id,name", text)
 DRY = Option("DRY", "1 only lists the students to grade", switch)
-ENGINE = Option("ENGINE", "local", one_of("local"))
+ENGINE = Option("ENGINE", "local or slurm", one_of("local", "slurm"))
+SBATCH = Option("SBATCH", "options of sbatch, for ENGINE=slurm", text)
 OPTIONS = (
     *submission.ORDER,
-    *(SUBMISSIONS, ROSTER, DRY, FRESH, JOBS, ENGINE, LEASE),
+    *(SUBMISSIONS, ROSTER, DRY, FRESH, JOBS, ENGINE, SBATCH, LEASE),
 )
+StartCrew = Callable[[int], Crew]  # for so many jobs
 
 
 def run(arguments: Arguments) -> int:
@@ -66,10 +67,29 @@ def run(arguments: Arguments) -> int:
     folder = build_folder() / "batch" / order.made.name
     results.make_folder(folder)
     with Queue(folder, lease=arguments[LEASE] or batch_worker.LEASE_SECONDS) as queue:
+        engine = _engine(arguments, queue)
         run = _Run(order, queue, _plan(order, source), fresh=arguments[FRESH])
-        run.graded(arguments[JOBS] or schedule.slots())
+        run.graded(engine)
     _tell_roster(on_roster, [*(job.student for job in run.jobs.values()), *run.missing])
     return submission.told_missing(run.missing, run.students)
+
+
+def _engine(arguments: Arguments, queue: Queue) -> StartCrew:
+    """What starts the processes that grade, here or in Slurm."""
+    folder, words = queue.folder, arguments[SBATCH]
+    logs, place = folder / "logs", {"JOBS": "1", "CONVLAB_BUILD": str(build_folder())}
+    command = [sys.executable, "-m", "grader", "batch_worker"]
+    command += [f"FROM={folder}", f"LEASE={queue.lease:g}"]
+    if arguments[ENGINE] == "local":
+        if words:
+            raise GraderError(f"SBATCH= is {words!r}: it needs ENGINE=slurm")
+        slots = arguments[JOBS] or schedule.slots()
+        return lambda jobs: LocalCrew(command, place, logs, min(slots, jobs))
+    slurm.end(slurm.job_name(logs))  # tasks of a command that was killed
+    tasks = arguments[JOBS] or slurm.TASKS
+    return lambda jobs: slurm.SlurmCrew(
+        [*command, "OWN_DISK=1"], place, logs, min(tasks, jobs), words.split()
+    )
 
 
 class _Run:
@@ -97,7 +117,7 @@ class _Run:
         queue.only(self.jobs, fresh=fresh)
         class_tree.make(queue.folder, order.tree, order.wanted, key)
 
-    def graded(self, slots: int) -> None:
+    def graded(self, start_crew: StartCrew) -> None:
         """Each job has a result, and each result is on the desk."""
         waits = set(self.jobs)
         self._collect(waits)
@@ -107,9 +127,8 @@ class _Run:
             )
         self._tidy()
         begin, ended, all_ = time.monotonic(), 0, len(waits)
-        count = min(slots, all_)
         try:
-            with self._crew(count) as crew:
+            with start_crew(all_) as crew:
                 while waits:
                     if self._collect(waits):
                         ended = 0
@@ -119,7 +138,7 @@ class _Run:
                         ended += died
                     if ended > MOST_ENDED:
                         raise GraderError(_all_end(ended, crew.last_words()))
-                    time.sleep(POLL)
+                    time.sleep(crew.poll)
         except KeyboardInterrupt:
             graded = len(self.jobs) - len(waits)
             terminal.say(
@@ -129,13 +148,6 @@ class _Run:
             raise
         finally:
             self._tidy()
-
-    def _crew(self, count: int) -> Crew:
-        folder = self.queue.folder
-        words = f"FROM={folder}", f"LEASE={self.queue.lease:g}"
-        command = [sys.executable, "-m", "grader", "batch_worker", *words]
-        place = {"JOBS": "1", "CONVLAB_BUILD": str(build_folder())}
-        return Crew(command, place, folder / "logs", count)
 
     def _collect(self, waits: set[str]) -> bool:
         """Put the results that are there on the desk; whether there was one."""

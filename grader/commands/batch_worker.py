@@ -9,6 +9,7 @@ import ctypes
 import os
 import shutil
 import signal
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from grader.batch.queue import Queue, owner
 from grader.course.offered.course_file import Course
 from grader.engine.marks import hand_in
 from grader.errors import GraderError
-from grader.options import Arguments, Option, number, text
+from grader.options import Arguments, Option, number, switch, text
+from grader.toolchain import make
 
 LEASE_SECONDS = 60
 _PR_SET_PDEATHSIG = 1
@@ -28,12 +30,14 @@ LEASE = Option(
     "seconds until another process takes over the job of a silent process",
     number(1, 3600),
 )
-OPTIONS = (FROM, LEASE)
+OWN_DISK = Option("OWN_DISK", "1 grades in the machine's temporary folder", switch)
+OPTIONS = (FROM, LEASE, OWN_DISK)
 
 
 def run(arguments: Arguments) -> int:
     """Take jobs until each has a result."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    make.compiler()  # a machine without one takes no job
     folder = Path(arguments[FROM])
     shared = folder / class_tree.NAME
     made = replace(class_tree.course_of(shared), speed=False)
@@ -41,8 +45,10 @@ def run(arguments: Arguments) -> int:
     def grade(files: Path, room: Path) -> dict[str, Any]:
         return _graded(shared, files, room, made)
 
-    with Queue(folder, lease=arguments[LEASE] or LEASE_SECONDS) as queue:
-        worker.work(queue, grade, rooms(folder) / owner(os.getpid()))
+    lease = arguments[LEASE] or LEASE_SECONDS
+    with Queue(folder, lease=lease) as queue, tempfile.TemporaryDirectory() as own:
+        place = Path(own) if arguments[OWN_DISK] else rooms(folder)
+        worker.work(queue, grade, place / owner(os.getpid()))
     return 0
 
 

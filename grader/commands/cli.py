@@ -16,11 +16,10 @@ from types import FrameType
 from typing import Any
 
 from grader import options, working
-from grader.errors import GraderError
+from grader.errors import INTERRUPTED, GraderError
 from grader.options import Arguments, Option
 
 USAGE_ERROR = 2
-INTERRUPTED = 130
 OWN_SCREEN = ("watch", "batch_worker")
 TYPED = "CONVLAB_TYPED"  # a variable of make: the names that a person typed behind it
 _DECLARED = re.compile(r'Option\(\s*"(\w+)",')

@@ -24,7 +24,7 @@ from grader.course.handed.opened import DAMAGED, Member
 from grader.course.offered.course_file import Course
 from grader.course.tasks import LARGEST
 from grader.engine.results import unlike
-from grader.errors import GraderError
+from grader.errors import INTERRUPTED, GraderError
 from grader.toolchain import sandbox
 from grader.toolchain.make import OWNER
 
@@ -169,6 +169,8 @@ def grade(tree: Path, build: Path, made: Course) -> dict[str, Any]:
             )
         except subprocess.TimeoutExpired as error:
             raise GraderError(f"grading took longer than {SECONDS} seconds") from error
+    if done.returncode == INTERRUPTED:  # Slurm asks all processes of a task to end
+        raise Ended("somebody has ended the grading: grade this submission again")
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
         raise Ended(f"the grading was ended by {name}: grade this submission again")

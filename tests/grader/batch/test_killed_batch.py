@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +60,13 @@ PROC = Path("/proc")
 class Class:
     """A course with a handout, its inbox, and the command that grades it."""
 
-    def __init__(self, home: Path) -> None:
-        self.home, self.build = home, home / "build"
+    def __init__(self, home: Path, environment: Mapping[str, str] = os.environ) -> None:
+        self.home, self.build, self.environment = home, home / "build", environment
         self.course = put(home / "course.toml", COURSE)
 
     def start(self, command: str, place: str, **words: str) -> subprocess.Popen[str]:
         """The command, with a desk and a folder of jobs of this name."""
-        environment = {**os.environ, "CONVLAB_BUILD": str(self.build), **words}
+        environment = {**self.environment, "CONVLAB_BUILD": str(self.build), **words}
         environment |= {"COURSE": str(self.course), "DESK": str(self.home / place)}
         return subprocess.Popen(
             [sys.executable, "-m", "grader", command],
@@ -77,9 +77,21 @@ class Class:
             text=True,
         )
 
-    def batch(self, place: str) -> subprocess.Popen[str]:
-        words = {"LEASE": str(LEASE), "JOBS": "3"}
+    def batch(self, place: str, **words: str) -> subprocess.Popen[str]:
+        words = {"LEASE": str(LEASE), "JOBS": "3", **words}
         return self.start("batch", place, SUBMISSIONS=str(self.home / "inbox"), **words)
+
+    def hand_in(self, students: Iterable[str]) -> None:
+        """Make the handout, and the inbox of these students."""
+        done = self.start("handout", "desk")
+        assert done.wait(SECONDS) == 0, done.communicate()[0]
+        for student in students:
+            old, new = EDITS[student]
+            assert old in RIGHT
+            put(self.home / "inbox" / student / GELU, RIGHT.replace(old, new, 1))
+        starter = self.build / "handout" / "tiny" / "student" / GELU
+        put(self.home / "inbox" / "starter" / GELU, starter.read_text())
+        put(self.home / "inbox" / "broken.zip", "PK no zip")
 
     def jobs(self) -> Path:
         return self.build / "batch" / "tiny"
@@ -108,14 +120,7 @@ def check_words(check: dict[str, Any]) -> dict[str, Any]:
 def school(tmp_path) -> Iterator[Class]:
     os.sched_setaffinity(0, set(cores.given()) | os.sched_getaffinity(1))
     made = Class(tmp_path)
-    done = made.start("handout", "desk")
-    assert done.wait(SECONDS) == 0, done.communicate()[0]
-    for student, (old, new) in EDITS.items():
-        assert old in RIGHT
-        put(tmp_path / "inbox" / student / GELU, RIGHT.replace(old, new, 1))
-    starter = made.build / "handout" / "tiny" / "student" / GELU
-    put(tmp_path / "inbox" / "starter" / GELU, starter.read_text())
-    put(tmp_path / "inbox" / "broken.zip", "PK no zip")
+    made.hand_in(EDITS)
     yield made
 
 

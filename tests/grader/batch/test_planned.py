@@ -136,7 +136,7 @@ def test_a_dry_run_lists_everybody_and_grades_nobody(inbox, tmp_path, ask, capsy
     [
         ({"SUBMISSIONS": ""}, "name the folder of the submissions: make batch"),
         ({"SUBMISSIONS": "none"}, "SUBMISSIONS= is 'none', expected a folder"),
-        ({"ENGINE": "slurm"}, "ENGINE= is 'slurm', expected local"),
+        ({"ENGINE": "flux"}, "ENGINE= is 'flux', expected local or slurm"),
         ({"COURSE": ""}, "name the file of the course: make batch"),
     ],
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.batch import worker
-from grader.batch.crew import Crew
+from grader.batch.crew import Crew, LocalCrew
 from grader.batch.queue import MOST, Queue
 from grader.errors import GraderError
 from tests import put
@@ -81,7 +81,7 @@ def test_a_process_that_fails_is_started_again_and_one_that_is_done_is_not(tmp_p
     count = f"from pathlib import Path; f = Path({str(tmp_path / 'starts')!r})\n"
     count += "f.open('a').write('x'); left = 3 - f.stat().st_size\n"
     count += "print('one more'); raise SystemExit(left > 0)"
-    with Crew([sys.executable, "-c", count], {}, tmp_path / "logs", 1) as crew:
+    with LocalCrew([sys.executable, "-c", count], {}, tmp_path / "logs", 1) as crew:
         tended(crew, lambda ended: ended == 2)
         time.sleep(0.5)
         assert crew.tend() == 0 and crew.last_words() == "one more"
@@ -91,6 +91,6 @@ def test_a_process_that_fails_is_started_again_and_one_that_is_done_is_not(tmp_p
 def test_an_end_is_an_end_for_all(tmp_path):
     sleeps = "import time; print('here', flush=True); time.sleep(60)"
     begin = time.monotonic()
-    with Crew([sys.executable, "-c", sleeps], {}, tmp_path / "logs", 2) as crew:
+    with LocalCrew([sys.executable, "-c", sleeps], {}, tmp_path / "logs", 2) as crew:
         tended(crew, lambda _: crew.last_words() == "here")
     assert time.monotonic() - begin < 20
