@@ -52,6 +52,7 @@ SLOW = (
     "tests/common/test_portable.py",
     "tests/docs/test_book.py",
     "tests/grader/batch/test_killed_batch.py",
+    "tests/grader/batch/test_slurm.py",
     "tests/grader/bench",
     "tests/grader/checks/cuda",
     "tests/grader/checks/gates",

@@ -22,6 +22,7 @@ from grader.errors import GraderError
 from grader.report import terminal
 
 ASKED = ("--cpus-per-task=1", "--mem=4G")  # of a task; SBATCH= may say more
+ALONE = ("--exclusive", "--mem=0")  # a whole node
 TASKS = 16  # of an array
 POLL = 5.0  # seconds between two questions to Slurm
 SILENCE = 600.0  # seconds in which Slurm does not answer

@@ -20,8 +20,9 @@ from grader.batch import class_tree, planning, roster, slurm, unpacked
 from grader.batch.crew import Crew, LocalCrew
 from grader.batch.planning import Files, Job, Refused
 from grader.batch.queue import Queue, is_gone
+from grader.batch.slurm import SlurmCrew
 from grader.commands import batch_worker, submission
-from grader.commands.batch_worker import LEASE
+from grader.commands.batch_worker import LEASE, TIMED
 from grader.commands.submission import Order
 from grader.course.foreign import one_line
 from grader.course.handed import inbox
@@ -47,7 +48,7 @@ ENGINE = Option("ENGINE", "local or slurm", one_of("local", "slurm"))
 SBATCH = Option("SBATCH", "options of sbatch, for ENGINE=slurm", text)
 OPTIONS = (
     *submission.ORDER,
-    *(SUBMISSIONS, ROSTER, DRY, FRESH, JOBS, ENGINE, SBATCH, LEASE),
+    *(SUBMISSIONS, ROSTER, DRY, FRESH, JOBS, ENGINE, SBATCH, TIMED, LEASE),
 )
 StartCrew = Callable[[int], Crew]  # for so many jobs
 
@@ -68,7 +69,8 @@ def run(arguments: Arguments) -> int:
     results.make_folder(folder)
     with Queue(folder, lease=arguments[LEASE] or batch_worker.LEASE_SECONDS) as queue:
         engine = _engine(arguments, queue)
-        run = _Run(order, queue, _plan(order, source), fresh=arguments[FRESH])
+        plan = _plan(order, source, timed=arguments[TIMED])
+        run = _Run(order, queue, plan, fresh=arguments[FRESH])
         run.graded(engine)
     _tell_roster(on_roster, [*(job.student for job in run.jobs.values()), *run.missing])
     return submission.told_missing(run.missing, run.students)
@@ -76,20 +78,22 @@ def run(arguments: Arguments) -> int:
 
 def _engine(arguments: Arguments, queue: Queue) -> StartCrew:
     """What starts the processes that grade, here or in Slurm."""
-    folder, words = queue.folder, arguments[SBATCH]
-    logs, place = folder / "logs", {"JOBS": "1", "CONVLAB_BUILD": str(build_folder())}
-    command = [sys.executable, "-m", "grader", "batch_worker"]
-    command += [f"FROM={folder}", f"LEASE={queue.lease:g}"]
+    logs, place = queue.folder / "logs", {"CONVLAB_BUILD": str(build_folder())}
+    command = [sys.executable, "-m", "grader", "batch_worker", f"FROM={queue.folder}"]
+    command += [f"LEASE={queue.lease:g}"]
+    place["JOBS"] = "1"
     if arguments[ENGINE] == "local":
-        if words:
-            raise GraderError(f"SBATCH= is {words!r}: it needs ENGINE=slurm")
+        if arguments[SBATCH] or arguments[TIMED]:
+            raise GraderError("SBATCH= and TIMED= need ENGINE=slurm")
         slots = arguments[JOBS] or schedule.slots()
         return lambda jobs: LocalCrew(command, place, logs, min(slots, jobs))
     slurm.end(slurm.job_name(logs))  # tasks of a command that was killed
-    tasks = arguments[JOBS] or slurm.TASKS
-    return lambda jobs: slurm.SlurmCrew(
-        [*command, "OWN_DISK=1"], place, logs, min(tasks, jobs), words.split()
-    )
+    command += ["OWN_DISK=1"]
+    tasks, words = arguments[JOBS] or slurm.TASKS, arguments[SBATCH].split()
+    if arguments[TIMED]:
+        command, words = [*command, "TIMED=1"], [*slurm.ALONE, *words]
+        place["JOBS"] = ""  # all cores of the node
+    return lambda jobs: SlurmCrew(command, place, logs, min(tasks, jobs), words)
 
 
 class _Run:
@@ -200,12 +204,15 @@ def _all_end(times: int, words: str) -> str:
 # ---- who is graded -------------------------------------------------------------------
 
 
-def _plan(order: Order, source: Path) -> Iterator[tuple[Job, Files] | Refused]:
+def _plan(
+    order: Order, source: Path, *, timed: bool = False
+) -> Iterator[tuple[Job, Files] | Refused]:
     """Each student, one after the other."""
+    key = f"{_grader(order)}{' timed' if timed else ''}"
     with _inbox(source) as folder:
         found = inbox.students(folder, "SUBMISSIONS=")
         taken = partial(hand_in.taken, tree=order.tree, made=order.made)
-        yield from planning.planned(found, taken, _grader(order))
+        yield from planning.planned(found, taken, key)
 
 
 def _tell_roster(on_roster: Mapping[str, str], students: Collection[str]) -> None:

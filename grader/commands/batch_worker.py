@@ -31,7 +31,10 @@ LEASE = Option(
     number(1, 3600),
 )
 OWN_DISK = Option("OWN_DISK", "1 grades in the machine's temporary folder", switch)
-OPTIONS = (FROM, LEASE, OWN_DISK)
+TIMED = Option(
+    "TIMED", "1 also measures speed: a task of Slurm gets a whole node", switch
+)
+OPTIONS = (FROM, LEASE, OWN_DISK, TIMED)
 
 
 def run(arguments: Arguments) -> int:
@@ -40,7 +43,8 @@ def run(arguments: Arguments) -> int:
     make.compiler()  # a machine without one takes no job
     folder = Path(arguments[FROM])
     shared = folder / class_tree.NAME
-    made = replace(class_tree.course_of(shared), speed=False)
+    made = class_tree.course_of(shared)
+    made = replace(made, speed=made.speed and arguments[TIMED])
 
     def grade(files: Path, room: Path) -> dict[str, Any]:
         return _graded(shared, files, room, made)

@@ -137,6 +137,7 @@ def test_a_dry_run_lists_everybody_and_grades_nobody(inbox, tmp_path, ask, capsy
         ({"SUBMISSIONS": ""}, "name the folder of the submissions: make batch"),
         ({"SUBMISSIONS": "none"}, "SUBMISSIONS= is 'none', expected a folder"),
         ({"ENGINE": "flux"}, "ENGINE= is 'flux', expected local or slurm"),
+        ({"DRY": "", "TIMED": "1"}, "SBATCH= and TIMED= need ENGINE=slurm"),
         ({"COURSE": ""}, "name the file of the course: make batch"),
     ],
 )
