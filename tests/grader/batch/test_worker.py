@@ -14,9 +14,11 @@ import pytest
 from grader.batch import worker
 from grader.batch.crew import Crew, LocalCrew
 from grader.batch.queue import MOST, Queue
+from grader.engine.marks import hand_in
 from grader.errors import GraderError
 from tests import put
 from tests.conftest import raising
+from tests.grader.course.offered import read
 
 
 @pytest.fixture
@@ -66,6 +68,14 @@ def test_a_job_counts_as_tried_if_it_may_be_the_cause(jobs, tmp_path, error, cou
         worker.work(jobs, raising(error), tmp_path / "room")
     assert leases(jobs) == (["a1.1"] if counts else []) and jobs.claim()
     assert not (tmp_path / "room").exists()
+
+
+@pytest.mark.parametrize("end", ["os._exit(130)", "os.kill(os.getpid(), 9)"])
+def test_a_grading_that_somebody_ends_is_for_another_attempt(tmp_path, end):
+    put(tmp_path / "tree/grader/__init__.py", "")
+    put(tmp_path / "tree/grader/__main__.py", f"import os; {end}")
+    with pytest.raises(hand_in.Ended, match="grade this submission again"):
+        hand_in.grade(tmp_path / "tree", tmp_path / "build", read(tmp_path))
 
 
 def tended(crew: Crew, true: Callable[[int], bool]) -> None:
