@@ -157,15 +157,16 @@ lock: $(READY)  ## pin requirements/*.in anew, with hashes and without addresses
 	done
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-# tests start Slurm's daemons themselves: while apt installs, a policy lets none start
+# Slurm is for the repository's tests. They start its daemons: a policy forbids it to apt.
+SLURM  := $(if $(wildcard tests),munge slurmctld slurmd slurm-client)
 POLICY := /usr/sbin/policy-rc.d
 INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends
-system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, emulators, Chromium, tmux, Slurm
+system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, emulators, Chromium, tmux
 	$(SUDO) apt-get update -q
 	$(SUDO) sh -ec '[ -e $(POLICY) ] || { trap "rm $(POLICY)" EXIT; \
 	    printf "#!/bin/sh\nexit 101\n" > $(POLICY); chmod +x $(POLICY); }; \
 	    $(INSTALL) bubblewrap gdb clang chromium valgrind qemu-user gcc-aarch64-linux-gnu \
-	    libc6-dev-arm64-cross tmux munge slurmctld slurmd slurm-client'
+	    libc6-dev-arm64-cross tmux $(SLURM)'
 
 clean:  ## remove everything that was built, but not .venv and what was found out
 	@for folder in build $(KNOWN_ISA:%=build/%); do \
