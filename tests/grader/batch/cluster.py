@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A Slurm of Debian's packages on this machine: a controller, and nodes that can die.
 
-Each node is a namespace of processes with a host name of its own. Killing its first
-process kills the whole node at once, as a power cut does.
+Each node has a host name of its own (a namespace of its own for it), and so have all
+its processes: these are killed when a node dies.
 """
 
 from __future__ import annotations
@@ -101,18 +101,19 @@ class Cluster:
         until(lambda: all(state == "idle" for state in self.states().values()))
 
     def power_on(self, node: str) -> None:
-        """Start a node's daemon, in a namespace of its own."""
+        """Start a node's daemon, with a host name of its own."""
         daemon = f"hostname {node}; exec slurmd -D -N {node}"
-        space = ("unshare", "--uts", "--pid", "--fork", "--mount-proc")
-        self._start(node, *space, "sh", "-c", daemon)
+        self._start(node, "unshare", "--uts", "sh", "-c", daemon)
 
     def power_off(self, node: str) -> None:
-        """All processes of a node end at once."""
-        unshare = self._daemons.pop(node)
-        children = Path(f"/proc/{unshare.pid}/task/{unshare.pid}/children")
-        for first in children.read_text().split():
-            os.kill(int(first), signal.SIGKILL)
-        unshare.wait()
+        """All processes of a node are killed."""
+        daemon = self._daemons.pop(node)
+        space = Path(f"/proc/{daemon.pid}/ns/uts").readlink()
+        while processes := _inside(space):
+            for process in processes:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+        daemon.wait()
 
     def states(self) -> dict[str, str]:
         """What Slurm says of each node."""
@@ -163,6 +164,16 @@ def until(true: Callable[[], Any], seconds: float = SECONDS) -> Any:
         assert time.monotonic() < end
         time.sleep(0.1)
     return found
+
+
+def _inside(space: Path) -> list[int]:
+    """The processes that see a node's host name, parents first."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            if (process / "ns" / "uts").readlink() == space:
+                found.append(int(process.name))
+    return sorted(found)
 
 
 def _free_port() -> int:

@@ -14,11 +14,13 @@ import pytest
 
 from grader.batch import slurm
 from grader.batch.slurm import SlurmCrew
+from grader.engine.marks import desk
 from grader.errors import GraderError
 from grader.runner.supervisor import cores
+from tests import put
 from tests.grader.batch import cluster
 from tests.grader.batch.cluster import Cluster, until
-from tests.grader.batch.test_killed_batch import SECONDS, Class
+from tests.grader.batch.test_killed_batch import COURSE, SECONDS, Class
 
 STUDENTS = ("right", "crash", "wrong_value", "no_tanh", "no_grad_output")
 needs_slurm = pytest.mark.skipif(bool(cluster.missing()), reason=cluster.missing())
@@ -161,3 +163,19 @@ def test_a_class_is_graded_although_a_node_dies(tmp_path, nodes):
     assert school.found("loud") == wanted
     assert len(list((school.jobs() / "results").iterdir())) == 6
     assert not states(nodes)
+
+
+@needs_slurm
+def test_speed_is_measured_on_a_node_alone(tmp_path, nodes):
+    school = Class(tmp_path, nodes.environment)
+    put(school.course, COURSE.replace("title", "speed = true\ntitle", 1))
+    school.hand_in(["right"])
+    words = {"ENGINE": "slurm", "TIMED": "1", "SPEED": "on"}
+    main = school.batch("desk", **words, SBATCH="--partition=timing")
+    running = "squeue --noheader --states=RUNNING --format='%P: %C cores'"
+    until(lambda: nodes.ask(running).strip() == "timing: 2 cores")
+    said = main.communicate(timeout=SECONDS)[0]
+    assert "2 of 3 students were graded" in said, said
+    record = desk.everybody(school.home / "desk" / "tiny")["right"]
+    (task,) = record.results["tasks"]
+    assert [rung["id"] for rung in task["rungs"] if rung["speed"]]
