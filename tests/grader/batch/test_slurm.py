@@ -27,20 +27,15 @@ STUDENTS = ("right", "crash", "wrong_value", "no_tanh", "no_grad_output")
 needs_slurm = pytest.mark.skipif(bool(cluster.missing()), reason=cluster.missing())
 
 
-@pytest.fixture(scope="module")
-def cluster_here() -> Iterator[Cluster]:
+@pytest.fixture
+def nodes(monkeypatch) -> Iterator[Cluster]:
+    """A cluster, whose commands this process finds."""
+    monkeypatch.setattr(slurm, "POLL", 0.5)
     os.sched_setaffinity(0, set(cores.given()) | os.sched_getaffinity(1))
     with cluster.running() as made:
+        for name, value in made.environment.items():
+            monkeypatch.setenv(name, value)
         yield made
-
-
-@pytest.fixture
-def nodes(cluster_here, monkeypatch) -> Cluster:
-    """The cluster, whose commands this process finds."""
-    for name, value in cluster_here.environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(slurm, "POLL", 0.5)
-    return cluster_here
 
 
 @pytest.fixture
