@@ -69,7 +69,9 @@ class Cluster:
     """The daemons, and the environment in which Slurm's commands find them."""
 
     def __init__(self, home: Path) -> None:
-        self.home, self._daemons = home, dict[str, subprocess.Popen[bytes]]()
+        self.home = home
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self._spaces: dict[str, str] = {}  # of each node's processes, never ours
         self.environment = {**os.environ, "SLURM_CONF": str(home / "slurm.conf")}
         self.environment["PATH"] += ":/usr/sbin"
         ports = [_free_port() for _ in range(len(NODES) + 1)]
@@ -98,22 +100,23 @@ class Cluster:
         self._start("slurmctld", "slurmctld", "-D")
         for node in NODES:
             self.power_on(node)
-        until(lambda: all(state == "idle" for state in self.states().values()))
+        until(lambda: set(self.states().values()) == {"idle"})
 
     def power_on(self, node: str) -> None:
         """Start a node's daemon, with a host name of its own."""
         daemon = f"hostname {node}; exec slurmd -D -N {node}"
         self._start(node, "unshare", "--uts", "sh", "-c", daemon)
+        pid = self._daemons[node].pid
+        self._spaces[node] = until(lambda: _space(pid) != _space() and _space(pid))
 
     def power_off(self, node: str) -> None:
         """All processes of a node are killed."""
-        daemon = self._daemons.pop(node)
-        space = Path(f"/proc/{daemon.pid}/ns/uts").readlink()
+        space = self._spaces.pop(node)
         while processes := _inside(space):
             for process in processes:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
-        daemon.wait()
+        self._daemons.pop(node).wait()
 
     def states(self) -> dict[str, str]:
         """What Slurm says of each node."""
@@ -132,7 +135,7 @@ class Cluster:
         return done.stdout
 
     def close(self) -> None:
-        for node in set(NODES) & set(self._daemons):
+        for node in list(self._spaces):
             self.power_off(node)
         for daemon in self._daemons.values():
             daemon.terminate()
@@ -166,14 +169,18 @@ def until(true: Callable[[], Any], seconds: float = SECONDS) -> Any:
     return found
 
 
-def _inside(space: Path) -> list[int]:
-    """The processes that see a node's host name, parents first."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended
-            if (process / "ns" / "uts").readlink() == space:
-                found.append(int(process.name))
-    return sorted(found)
+def _space(process: int | str = "self") -> str:
+    """The namespace of a process for host names; "" if it has ended."""
+    try:
+        return str(Path(f"/proc/{process}/ns/uts").readlink())
+    except OSError:
+        return ""
+
+
+def _inside(space: str) -> list[int]:
+    """The processes of a namespace, parents first."""
+    processes = (int(one.name) for one in Path("/proc").glob("[0-9]*"))
+    return sorted(one for one in processes if _space(one) == space)
 
 
 def _free_port() -> int:
