@@ -97,9 +97,7 @@ class Queue(Closing):
 
     # ---- jobs ------------------------------------------------------------------------
 
-    def add(
-        self, id_: str, about: Mapping[str, Any], files: Mapping[str, bytes]
-    ) -> None:
+    def add(self, id_: str, files: Mapping[str, bytes]) -> None:
         """A job, if it is not there yet."""
         if (self.jobs / id_).exists():
             return
@@ -109,7 +107,6 @@ class Queue(Closing):
         for name, data in files.items():
             (new / "files" / name).parent.mkdir(parents=True, exist_ok=True)
             (new / "files" / name).write_bytes(data)
-        (new / "job.json").write_text(json.dumps(about), encoding="utf-8")
         with contextlib.suppress(FileExistsError):
             new.rename(self.jobs / id_)
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""One archive of a whole class, unpacked: a folder with an entry of each student."""
+"""Unpacks the one archive of a whole class into a folder."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from grader.course.handed import opened
@@ -12,25 +13,17 @@ from grader.errors import of_machine
 ASIDE = "__MACOSX"
 
 
-def unpacked(
-    archive: Path, folder: Path, labs: Collection[str]
-) -> tuple[Path, list[str]]:
-    """The folder with the students, below the one that is given; and what is left out:
-    links, devices and names that lead elsewhere or that no disk takes.
-
-    If one folder stands around all students, they lie in it; one with a lab in it is a
-    student's own. Raises GraderError for an archive that is damaged, or much too large.
+def unpack(archive: Path, folder: Path) -> list[str]:
+    """Write the files of an archive below a folder. Returns those that are left out:
+    links, devices, a second file of one name, and names that lead elsewhere or that no
+    disk takes. Raises GraderError for an archive that is damaged, or much too large.
     """
     left = []
     for member in opened.members(archive):
         place = None if member.wrong else _place(member.path)
         if place is None or not _written(folder / place, member):
             left.append(member.path)
-    inside = [one for one in folder.iterdir() if not one.name.startswith(".")]
-    if len(inside) != 1 or not inside[0].is_dir():
-        return folder, left
-    own = {one.name for one in inside[0].iterdir()} & {"labs", *labs}
-    return (folder if own else inside[0]), left
+    return left
 
 
 def _place(path: str) -> PurePosixPath | None:
@@ -41,18 +34,22 @@ def _place(path: str) -> PurePosixPath | None:
 
 
 def _written(file: Path, member: opened.Member) -> bool:
-    """Whether a member has its place now. One that cannot be read is an empty file: its
-    student is told so.
+    """Whether a member has its place now. One that cannot be read ends where it is
+    damaged: its student is told so.
     """
     try:
-        data = member.read()
-    except opened.DAMAGED:
-        data = b""
-    try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
+        with file.open("xb") as new:
+            for piece in _readable(member):
+                new.write(piece)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and of_machine(error):
             raise
         return False
     return True
+
+
+def _readable(member: opened.Member) -> Iterator[bytes]:
+    """The contents up to the first damage."""
+    with contextlib.suppress(*opened.DAMAGED):
+        yield from member.pieces()

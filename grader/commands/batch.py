@@ -5,7 +5,6 @@ the same command goes on where it ended. DRY=1 says who would be graded, and who
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import shutil
@@ -13,24 +12,30 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from grader.batch import class_tree, planning, roster, slurm, unpacked
+from grader.batch import attempts, class_tree, disk, planning, roster, slurm, unpacked
+from grader.batch.attempts import Work
 from grader.batch.crew import Crew, LocalCrew
+from grader.batch.downloads import recognised
+from grader.batch.downloads.download import Attempt
 from grader.batch.planning import Files, Job, Refused
 from grader.batch.queue import Queue, is_gone
+from grader.batch.roster import Roster
 from grader.batch.slurm import SlurmCrew
 from grader.commands import batch_worker, submission
 from grader.commands.batch_worker import LEASE, TIMED
 from grader.commands.submission import Order
 from grader.course.foreign import one_line
-from grader.course.handed import inbox
 from grader.course.handed.renewal import MANIFEST
 from grader.course.offered import course_file
 from grader.course.tasks import all_tasks
 from grader.engine import results, schedule
-from grader.engine.marks import hand_in
+from grader.engine.marks import desk, hand_in
+from grader.engine.marks.people import Person, people
 from grader.errors import GraderError
 from grader.options import FRESH, JOBS, Arguments, Option, one_of, switch, text
 from grader.report import terminal
@@ -40,9 +45,9 @@ from grader.toolchain.make import build_folder
 EXAMPLE = "make batch COURSE=course.toml SUBMISSIONS=inbox/"
 MOST_ENDED = 50  # processes that end one after the other, and no result comes
 SUBMISSIONS = Option(
-    "SUBMISSIONS", "a folder of submissions, or an archive of all", text
+    "SUBMISSIONS", "a folder of submissions, or a platform's download of all", text
 )
-ROSTER = Option("ROSTER", "a CSV file, id,name", text)
+ROSTER = Option("ROSTER", "a CSV file of the class", text)
 DRY = Option("DRY", "1 only lists the students to grade", switch)
 ENGINE = Option("ENGINE", "local or slurm", one_of("local", "slurm"))
 SBATCH = Option("SBATCH", "options of sbatch, for ENGINE=slurm", text)
@@ -58,22 +63,20 @@ def run(arguments: Arguments) -> int:
     order = submission.order_of(arguments, EXAMPLE)
     if not arguments[SUBMISSIONS]:
         raise GraderError(f"name the folder of the submissions: {EXAMPLE}")
-    on_roster = roster.read(Path(named)) if (named := arguments[ROSTER]) else {}
-    source = Path(arguments[SUBMISSIONS])
+    on = roster.read(Path(named)) if (named := arguments[ROSTER]) else Roster()
+    timed = arguments[TIMED]
+    plan = _plan(order, Path(arguments[SUBMISSIONS]), on, timed=timed)
     if arguments[DRY]:
-        students = [_say_plan(one) for one in _plan(order, source)]
-        _tell_roster(on_roster, students)
+        _tell_roster(on, [one for each in plan for one in _say_plan(each, order)])
         return 0
-    submission.warn(order)
     folder = build_folder() / "batch" / order.made.name
     results.make_folder(folder)
     with Queue(folder, lease=arguments[LEASE] or batch_worker.LEASE_SECONDS) as queue:
         engine = _engine(arguments, queue)
-        plan = _plan(order, source, timed=arguments[TIMED])
         run = _Run(order, queue, plan, fresh=arguments[FRESH])
         run.graded(engine)
-    _tell_roster(on_roster, [*(job.student for job in run.jobs.values()), *run.missing])
-    return submission.told_missing(run.missing, run.students)
+    _tell_roster(on, run.students)
+    return submission.told_missing(run.missing, len(run.students))
 
 
 def _engine(arguments: Arguments, queue: Queue) -> StartCrew:
@@ -86,7 +89,13 @@ def _engine(arguments: Arguments, queue: Queue) -> StartCrew:
         if arguments[SBATCH] or arguments[TIMED]:
             raise GraderError("SBATCH= and TIMED= need ENGINE=slurm")
         slots = arguments[JOBS] or schedule.slots()
-        return lambda jobs: LocalCrew(command, place, logs, min(slots, jobs))
+
+        def here(jobs: int) -> Crew:
+            count, shared = min(slots, jobs), queue.folder / class_tree.NAME
+            disk.enough(queue.folder, shared, count, jobs)
+            return LocalCrew(command, place, logs, count)
+
+        return here
     slurm.end(slurm.job_name(logs))  # tasks of a command that was killed
     command += ["OWN_DISK=1"]
     tasks, words = arguments[JOBS] or slurm.TASKS, arguments[SBATCH].split()
@@ -109,16 +118,23 @@ class _Run:
     ) -> None:
         self.order, self.queue = order, queue
         self.jobs: dict[str, Job] = {}  # by id
+        self.attempts: dict[tuple[str, ...], list[Job]] = {}  # of the same students
         self.missing: dict[str, str] = {}  # student -> why there are no points
         key = _grader(order)
         for one in plan:
             if isinstance(one, Refused):
-                self._missing(one.student, one.why)
-            else:
-                self.jobs[one[0].id] = one[0]
-                queue.add(one[0].id, {"student": one[0].student}, one[1])
-        self.students = len(self.jobs) + len(self.missing)
+                self._missing(one.students, one.why)
+                continue
+            job, files = one
+            self.jobs.setdefault(job.id, job)
+            self.attempts.setdefault(job.students, []).append(job)
+            queue.add(job.id, files)
+        self.students = [who for team in self.attempts for who in team]
+        self.students += self.missing
+        timed = all(_when(job.attempt, order) for job in self.jobs.values())
+        submission.warn(order, timed=timed)
         queue.only(self.jobs, fresh=fresh)
+        disk.forget(queue.results, self.jobs)
         class_tree.make(queue.folder, order.tree, order.wanted, key)
 
     def graded(self, start_crew: StartCrew) -> None:
@@ -161,20 +177,30 @@ class _Run:
             if result is None:
                 continue
             waits.discard(id_)
-            job = self.jobs[id_]
-            if why := result.get("why"):
-                self._missing(job.student, why)
-                continue
-            found = submission.keep(
-                job.student, job.laid, result["results"], result["page"], self.order
-            )
-            submission.tell(job.student, found)
+            mine = self.attempts[self.jobs[id_].students]
+            if not waits & {job.id for job in mine}:
+                self._keep(mine)
         return len(waits) < before
 
-    def _missing(self, student: str, why: str) -> None:
-        self.missing[student] = why
-        submission.refuse(student, why, self.order)
-        terminal.say(f"{one_line(student)}: not graded")
+    def _keep(self, mine: list[Job]) -> None:
+        """Put the best of these attempts on the desk, for each member of the team."""
+        graded = [(job, self.queue.result(job.id) or {}) for job in mine]
+        job, result = attempts.best(graded)
+        if why := result.get("why"):
+            self._missing(job.students, why)
+            return
+        order = replace(self.order, when=_when(job.attempt, self.order))
+        for student in job.students:
+            found = submission.keep(
+                student, job.laid, result["results"], result["page"], order
+            )
+            submission.tell(student, found)
+
+    def _missing(self, students: Collection[str], why: str) -> None:
+        for student in students:
+            self.missing[student] = why
+            submission.refuse(student, why, self.order)
+            terminal.say(f"{one_line(student)}: not graded")
 
     def _tidy(self) -> None:
         """Remove what processes have left that were killed; others get their jobs."""
@@ -205,35 +231,45 @@ def _all_end(times: int, words: str) -> str:
 
 
 def _plan(
-    order: Order, source: Path, *, timed: bool = False
+    order: Order, source: Path, on: Roster, *, timed: bool
 ) -> Iterator[tuple[Job, Files] | Refused]:
-    """Each student, one after the other."""
+    """The work of each student or team, one after the other."""
     key = f"{_grader(order)}{' timed' if timed else ''}"
-    with _inbox(source) as folder:
-        found = inbox.students(folder, "SUBMISSIONS=")
+    place = build_folder() / "batch"
+    results.make_folder(place)
+    with tempfile.TemporaryDirectory(dir=place) as work:
+        labs, folder = {task.lab for task in all_tasks()}, source
+        if packed := source.is_file():
+            folder = Path(work) / "submissions"
+            folder.mkdir()
+            for path in unpacked.unpack(source, folder):
+                terminal.say(f"left out of {one_line(source.name)}: {one_line(path)}")
+        found = recognised.read(folder, Path(work), packed=packed, labs=labs)
+        for note in found.notes:
+            terminal.say(note)
+        chosen = partial(_chosen, order, people(order.place / desk.PEOPLE, order.made))
         taken = partial(hand_in.taken, tree=order.tree, made=order.made)
-        yield from planning.planned(found, taken, key)
+        works = attempts.works(found, on)
+        yield from planning.planned(works, chosen, taken, key)
 
 
-def _tell_roster(on_roster: Mapping[str, str], students: Collection[str]) -> None:
-    for who in roster.nothing(on_roster, students):
+def _chosen(order: Order, persons: Mapping[str, Person], work: Work) -> list[Attempt]:
+    """The attempts that are graded, by the last deadline of the parts."""
+    more = max(persons.get(who, Person()).extension_days for who in work.students)
+    deadline = max(part.deadline for part in order.wanted.parts) + timedelta(more)
+    return attempts.chosen(work.hand_in, order.made.attempt, deadline)
+
+
+def _when(attempt: Attempt, order: Order) -> datetime | None:
+    """The time of a hand-in: the download's, or else that of WHEN=."""
+    return attempt.when or order.when
+
+
+def _tell_roster(on: Roster, students: Collection[str]) -> None:
+    for who in on.nothing(students):
         terminal.say(f"handed in nothing: {one_line(who)}")
-    for who in roster.strange(on_roster, students):
+    for who in on.strange(students):
         terminal.say(f"not in ROSTER=: {one_line(who)}")
-
-
-@contextlib.contextmanager
-def _inbox(source: Path) -> Iterator[Path]:
-    """The folder of the submissions; an archive is unpacked for so long."""
-    if not source.is_file():
-        yield source
-        return
-    with tempfile.TemporaryDirectory() as place:
-        labs = {task.lab for task in all_tasks()}
-        folder, left = unpacked.unpacked(source, Path(place), labs)
-        for path in left:
-            terminal.say(f"left out of {one_line(source.name)}: {one_line(path)}")
-        yield folder
 
 
 def _grader(order: Order) -> str:
@@ -244,12 +280,19 @@ def _grader(order: Order) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
-def _say_plan(one: tuple[Job, Files] | Refused) -> str:
-    """Say what a dry run says of a student, and who it is."""
+def _say_plan(one: tuple[Job, Files] | Refused, order: Order) -> tuple[str, ...]:
+    """Say what a dry run says of a student or a team, and who it is."""
     if isinstance(one, Refused):
-        why = one_line(one.why)
-        terminal.say(f"cannot be graded: {one_line(one.student)}: {why}")
-        return one.student
-    tasks = ", ".join(one[0].laid.written) or "nothing is written"
-    terminal.say(f"to grade: {one_line(one[0].student)}: {tasks}")
-    return one[0].student
+        who = ", ".join(map(one_line, one.students))
+        terminal.say(f"cannot be graded: {who}: {one_line(one.why)}")
+        return one.students
+    job, attempt = one[0], one[0].attempt
+    when = _when(attempt, order)
+    said = [", ".join(job.laid.written) or "nothing is written"]
+    said += [f"attempt {attempt.number} of {attempt.of}"] if attempt.of > 1 else []
+    said += [f"handed in {order.made.shown(when)}" if when else "time unknown"]
+    said += [one_line(attempt.said)] if attempt.said else []
+    who = ", ".join(map(one_line, job.students))
+    team = "a team: " if len(job.students) > 1 else ""
+    terminal.say(f"to grade: {team}{who}: {'; '.join(said)}")
+    return job.students

@@ -78,7 +78,7 @@ def run(arguments: Arguments) -> int:
         )
     if not everybody and not (student and source):
         raise GraderError(f"name the submission and the student: {EXAMPLE}")
-    warn(order)
+    warn(order, timed=order.when is not None)
     if everybody:
         return _grade_all(inbox.students(Path(source)), order)
     graded = _grade([Path(source)], student, order)
@@ -93,9 +93,9 @@ def run(arguments: Arguments) -> int:
     return 0
 
 
-def warn(order: Order) -> None:
-    """What somebody should know before the grading."""
-    if order.when is None and order.made.late:
+def warn(order: Order, *, timed: bool) -> None:
+    """What somebody should know before the grading. `timed`: all times are known."""
+    if not timed and order.made.late:
         terminal.say("without WHEN= nothing that is graded now counts as late")
     lab_05 = any(task.startswith("05") for task in order.wanted.offers)
     if lab_05 and (weak := sandbox.too_weak()):

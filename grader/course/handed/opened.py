@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import stat
@@ -30,6 +31,7 @@ MOST = 100_000  # files
 MOST_BYTES = 1 << 30  # unpacked; what counts are a few files of source
 MOST_SECONDS = 60.0
 LONGEST_NAME = 1 << 16  # bytes; tarfile takes a name, or what a header says, at once
+LONGEST_LIST = 8 << 20  # bytes; zipfile takes the names of all files at once
 PIECE = 1 << 16  # bytes
 PACKED: dict[bytes, Callable[..., Any]] = {  # how a compressed stream begins
     b"\x1f\x8b": gzip.open,
@@ -50,14 +52,22 @@ DAMAGED = (  # what reading an archive raises: cut off, another method, a passwo
 )
 
 
+def _no_pieces() -> Iterator[bytes]:
+    return iter(())
+
+
 @dataclass(frozen=True)
 class Member:
     """A file that was handed in."""
 
     path: str  # with slashes; not checked
     size: int = 0  # bytes
-    read: Callable[[], bytes] = bytes
+    pieces: Callable[[], Iterator[bytes]] = _no_pieces
     wrong: str = ""  # why it cannot be read: a link
+
+    def read(self) -> bytes:
+        """The contents."""
+        return b"".join(self.pieces())
 
 
 class Meter:
@@ -97,9 +107,9 @@ def members(source: Path) -> Iterator[Member]:
     """
     shown = one_line(source.name or str(source))
     try:
-        source = _only_archive(source) or source
-        shown = one_line(source.name or str(source))
-        for number, member in enumerate(_members(source)):
+        archive = _only_archive(source)
+        shown = one_line((archive or source).name or str(source))
+        for number, member in enumerate(_members(source, archive)):
             if number == MOST:
                 raise GraderError(
                     f"{shown} has more than {MOST} files: hand in only the folder labs"
@@ -111,22 +121,27 @@ def members(source: Path) -> Iterator[Member]:
         ) from error
 
 
-def _members(source: Path) -> Iterator[Member]:
-    if source.is_dir():
-        return _of_folder(source)
-    if not source.is_file():
+def _members(source: Path, archive: Path | None) -> Iterator[Member]:
+    if archive:
+        yield from _of_archive(archive)
+        yield from (one for one in _of_folder(source) if one.path != archive.name)
+    elif source.is_dir():
+        yield from _of_folder(source)
+    elif source.is_file():
+        yield from _of_archive(source)
+    else:
         raise FileNotFoundError("there is no such file or folder")
-    return _of_archive(source)
 
 
 def _only_archive(folder: Path) -> Path | None:
-    """The archive that is all there is in a folder: a platform made the folder."""
+    """The one archive in a folder without folders: a platform made the folder."""
     if not folder.is_dir():
         return None
     inside = [file for file in folder.iterdir() if not file.name.startswith(".")]
-    if len(inside) != 1 or not inside[0].is_file() or inside[0].is_symlink():
+    archives = [file for file in inside if stem(file.name)]
+    if len(archives) != 1 or any(file.is_symlink() or file.is_dir() for file in inside):
         return None
-    return inside[0] if stem(inside[0].name) else None
+    return archives[0]
 
 
 def stem(name: str) -> str:
@@ -137,15 +152,20 @@ def stem(name: str) -> str:
 
 def _of_folder(source: Path) -> Iterator[Member]:
     for folder, below, files in os.walk(source, onerror=_raise):
-        below.sort()
+        below[:] = sorted(name for name in below if name != ".git")
         links = [name for name in below if (Path(folder) / name).is_symlink()]
         for file in (Path(folder) / name for name in sorted([*files, *links])):
             path, state = file.relative_to(source).as_posix(), file.lstat()
             if stat.S_ISREG(state.st_mode):
-                yield Member(path, state.st_size, file.read_bytes)
+                yield Member(path, state.st_size, partial(_pieces, file))
             else:
                 link = stat.S_ISLNK(state.st_mode)
                 yield Member(path, wrong=LINK if link else DEVICE)
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        yield from iter(lambda: opened.read(PIECE), b"")
 
 
 def _raise(error: OSError) -> None:
@@ -165,20 +185,34 @@ def _of_archive(source: Path) -> Iterator[Member]:
 
 def _of_zip(source: Path) -> Iterator[Member]:
     meter = Meter(source)
-    with zipfile.ZipFile(source) as archive:
+    with (
+        _Listed(source.open("rb", buffering=0)) as file,
+        zipfile.ZipFile(file) as archive,
+    ):
         for info in archive.infolist():
             path = info.filename.replace("\\", "/")  # some programs for Windows
             if stat.S_ISLNK(info.external_attr >> 16):
                 yield Member(path, wrong=LINK)
             elif not path.endswith("/"):
-                read = partial(_unpacked, archive, info, meter)
-                yield Member(path, info.file_size, read)
+                pieces = partial(_unpacked, archive, info, meter)
+                yield Member(path, info.file_size, pieces)
 
 
-def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, meter: Meter) -> bytes:
+class _Listed(io.BufferedReader):
+    """A zip whose list of files is not too long. Everything else is read in pieces."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > LONGEST_LIST:
+            raise ValueError(f"its list of files has {size} bytes")
+        return super().read(size)
+
+
+def _unpacked(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, meter: Meter
+) -> Iterator[bytes]:
     """A file's contents, counted piece by piece: the size it claims may be a lie."""
     with archive.open(info) as file:
-        return b"".join(iter(lambda: meter.counted(file.read(PIECE)), b""))
+        yield from iter(lambda: meter.counted(file.read(PIECE)), b"")
 
 
 def _of_tar(source: Path) -> Iterator[Member]:
@@ -216,9 +250,9 @@ def _tar(stream: Any) -> tarfile.TarFile:
         raise ValueError("it has another format, or it is damaged") from error
 
 
-def _reader(tar: tarfile.TarFile, entry: Any) -> Callable[[], bytes]:
-    def read() -> bytes:
+def _reader(tar: tarfile.TarFile, entry: Any) -> Callable[[], Iterator[bytes]]:
+    def pieces() -> Iterator[bytes]:
         file = tar.extractfile(entry)
-        return file.read() if file else b""
+        yield from iter(lambda: file.read(PIECE) if file else b"", b"")
 
-    return read
+    return pieces

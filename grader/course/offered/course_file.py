@@ -20,6 +20,7 @@ from grader.course.offered.checked import Place, read, written
 FILE = "course.toml"  # at the root of a tree that was made for a course
 HIDDEN = "hidden_"  # how the names of hidden cases begin
 ALL_HINTS = 3
+LAST, BEST, BEFORE_DEADLINE = ATTEMPTS = ("last", "best", "last before the deadline")
 _WORDS = {
     *(
         "name",
@@ -31,7 +32,7 @@ _WORDS = {
         "prerequisites",
         "goals",
     ),
-    *("late", "solutions", "part", "hidden"),
+    *("late", "solutions", "part", "hidden", "attempt"),
 }
 _PART_WORDS = {"id", "title", "due_days", "deadline", "goals", "tasks", "questions"}
 _TASK_WORDS = {"points", "rungs", "hours", "extra"}
@@ -109,10 +110,16 @@ class Course:
     goals: tuple[str, ...] = ()
     hidden: Hidden = field(default_factory=Hidden)
     zone: tzinfo | None = None  # of a moment without an offset; None: that of begins
+    attempt: str = LAST  # of several attempts of a student, the one that counts
 
     def moment(self, local: datetime) -> datetime:
         """A moment without an offset, by the course's clock."""
         return local.replace(tzinfo=self.zone or self.begins.tzinfo)
+
+    def shown(self, when: datetime) -> str:
+        """A moment, by the course's clock."""
+        local = when.astimezone(self.zone or self.begins.tzinfo)
+        return local.isoformat(sep=" ", timespec="minutes")
 
     @property
     def offers(self) -> dict[str, Offer]:
@@ -172,6 +179,7 @@ def course(file: Path, rungs: Mapping[str, Collection[str]]) -> Course:
         top.get("goals").texts("a sentence"),
         _hidden(top.get("hidden"), {task.split("/")[1] for task in rungs}),
         _zone(top.get("time_zone")),
+        _attempt(top.get("attempt")),
     )
     if not made.offers:
         raise top.get("part").wrong(
@@ -271,6 +279,12 @@ def _zone(place: Place) -> tzinfo | None:
             "a time zone that this machine knows, like Europe/Berlin",
             "a machine without time zones needs the package tzdata",
         ) from error
+
+
+def _attempt(place: Place) -> str:
+    if place.value is None:
+        return LAST
+    return place.choice(ATTEMPTS, " or ".join(f'"{one}"' for one in ATTEMPTS))
 
 
 def _late(place: Place) -> Late | None:

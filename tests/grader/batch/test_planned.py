@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from grader.batch import planning, roster, unpacked
+from grader.batch.attempts import Work
+from grader.batch.downloads import recognised
+from grader.batch.downloads.download import Attempt, HandIn
 from grader.batch.planning import Job, Refused
 from grader.commands import cli
 from grader.course.handed.laid import Laid
@@ -37,17 +40,19 @@ def planned(sources: dict[str, str], grader: str = "g") -> list[Job | Refused]:
             raise GraderError("it is damaged")
         return Laid((GELU,), {}, {}), {GELU: source.name.encode()}
 
-    found = {name: [Path(text)] for name, text in sources.items()}
-    plan = planning.planned(found, taken, grader)
+    works = [
+        Work((name,), HandIn(({"id": name},), (Attempt(Path(text)),)))
+        for name, text in sources.items()
+    ]
+    chosen = lambda work: list(work.hand_in.attempts)  # noqa: E731
+    plan = planning.planned(works, chosen, taken, grader)
     return [one if isinstance(one, Refused) else one[0] for one in plan]
 
 
 def test_each_student_is_a_job_or_a_sentence():
     first, second = planned({"alice": "x", "bob": "broken"})
-    assert isinstance(first, Job) and first.student == "alice"
-    assert second == Refused("bob", "it is damaged")
-    ((third),) = planning.planned({"eve": [Path("a"), Path("b")]}, pytest.fail, "g")
-    assert isinstance(third, Refused) and "several submissions" in third.why
+    assert isinstance(first, Job) and first.students == ("alice",)
+    assert second == Refused(("bob",), "it is damaged")
 
 
 def test_a_job_has_another_name_for_other_files_another_student_or_grader():
@@ -65,41 +70,63 @@ def test_a_job_has_another_name_for_other_files_another_student_or_grader():
     assert len(ids) == 5
 
 
+def entries(file: Path, place: Path) -> set[str]:
+    """Whose work an archive has."""
+    place.mkdir()
+    assert unpacked.unpack(file, place) == []
+    found = recognised.read(place, place, packed=True, labs=LABS)
+    return {one.submitters[0]["id"] for one in found.hand_ins}
+
+
 @pytest.mark.parametrize("around", ["", "download/"])
 def test_an_archive_of_a_class_is_a_folder_of_submissions(tmp_path, around):
     alice = as_zip(tmp_path, {GELU: "mine"}).read_bytes()
     members = {f"{around}alice.zip": alice, f"{around}bob/{GELU}": "his"}
-    file = packed(tmp_path / "class.zip", {**members, "__MACOSX/x": ""})
-    folder, left = unpacked.unpacked(file, tmp_path / "t", LABS)
-    assert {one.name for one in folder.iterdir()} == {"alice.zip", "bob"}
-    assert (folder / "bob" / GELU).read_text() == "his" and left == ["__MACOSX/x"]
+    file = packed(tmp_path / "class.zip", members)
+    assert entries(file, tmp_path / "t") == {"alice", "bob"}
+    assert (tmp_path / "t" / around / "bob" / GELU).read_text() == "his"
 
 
 @pytest.mark.parametrize("name", [GELU, GELU.removeprefix("labs/")])
 def test_a_folder_with_a_lab_is_the_one_student_of_an_archive(tmp_path, name):
     file = packed(tmp_path / "class.zip", {f"alice/{name}": "mine"})
-    folder, _ = unpacked.unpacked(file, tmp_path / "t", LABS)
-    assert [one.name for one in folder.iterdir()] == ["alice"]
+    assert entries(file, tmp_path / "t") == {"alice"}
 
 
-@pytest.mark.parametrize("name", ["../out", "/tmp/out", "a/../../out", "n" * 300])
+@pytest.mark.parametrize(
+    "name", ["../out", "/tmp/out", "a/../../out", "n" * 300, "__MACOSX/x", "alice/x/y"]
+)
 def test_a_name_that_leads_elsewhere_is_left_out(tmp_path, name):
-    file = packed(tmp_path / "class.zip", {name: "x", f"alice/{GELU}": "mine"})
+    file = packed(tmp_path / "class.zip", {"alice/x": "mine", name: "x"})
     place = tmp_path / "place"
-    _, left = unpacked.unpacked(file, place, LABS)
-    assert left == [name]
+    place.mkdir()
+    assert unpacked.unpack(file, place) == [name]
     assert [one.name for one in tmp_path.iterdir() if one != file] == ["place"]
+    assert (place / "alice" / "x").read_text() == "mine"
+
+
+def test_of_two_files_of_one_name_the_first_one_is_taken(tmp_path):
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        archive.writestr("alice.zip", "first")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("alice.zip", "second")
+    (tmp_path / "t").mkdir()
+    left = unpacked.unpack(tmp_path / "class.zip", tmp_path / "t")
+    assert left == ["alice.zip"]
+    assert (tmp_path / "t" / "alice.zip").read_text() == "first"
 
 
 def test_a_class_list_names_who_is_missing_and_who_is_strange(tmp_path):
     file = put(tmp_path / "r.csv", "id,name\nalice,\n7,Bob\n\n8,Carol\n")
-    on_roster = roster.read(file)
-    assert on_roster == {"alice": "", "7": "Bob", "8": "Carol"}
-    assert roster.nothing(on_roster, ["alice", "Bob", "eve"]) == ["8 (Carol)"]
-    assert roster.strange(on_roster, ["alice", "Bob", "eve"]) == ["eve"]
-    assert roster.strange({}, ["eve"]) == []
+    on = roster.read(file)
+    assert on.found({"id": "7", "name": "x"}) == on.found({"name": "BOB"}) == ("7",)
+    assert on.nothing(["alice", "7", "eve"]) == ["8 (Carol)"]
+    assert on.strange(["alice", "7", "eve"]) == ["eve"]
+    assert roster.Roster().strange(["eve"]) == []
     for text, says in (
         ("alice\n", "r.csv:1: expected a line like id,name, got 'alice'"),
+        ("email,id\na@x,\n", "r.csv:2: expected a line like email,id, got 'a@x,'"),
+        ("a,A\nb,B\na,C\n", "r.csv:3: the id 'a' stands in two lines: keep one"),
     ):
         with pytest.raises(GraderError, match=says):
             roster.read(put(file, text))
@@ -125,7 +152,7 @@ def test_a_dry_run_lists_everybody_and_grades_nobody(inbox, tmp_path, ask, capsy
     put(tmp_path / "r.csv", "alice,Alice\ncarol,Carol\n")
     assert ask(ROSTER=str(tmp_path / "r.csv")) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "to grade: alice: 02_naive_c/gelu"
+    assert said[0] == "to grade: alice: 02_naive_c/gelu; time unknown"
     assert said[1].startswith("cannot be graded: bob: bob.zip cannot be read")
     assert said[2:] == ["handed in nothing: carol (Carol)", "not in ROSTER=: bob"]
     assert not (tmp_path / "desk").exists()

@@ -25,7 +25,7 @@ LONG = 100.0  # seconds of a lease
 def jobs(tmp_path: Path) -> Queue:
     """A queue with one job."""
     made = Queue(tmp_path, lease=LONG)
-    made.add("a1", {"student": "alice"}, {"labs/x.c": b"mine"})
+    made.add("a1", {"labs/x.c": b"mine"})
     return made
 
 
@@ -57,7 +57,7 @@ def test_a_lease_without_a_heartbeat_is_taken_over_once(jobs):
 
 def test_a_heartbeat_keeps_a_lease(tmp_path):
     jobs = Queue(tmp_path, lease=0.5)
-    jobs.add("a1", {}, {})
+    jobs.add("a1", {})
     lease = jobs.claim()
     assert lease
     with lease.beating(0.5):
@@ -111,7 +111,7 @@ def test_the_leases_of_ended_processes_end(jobs):
 
 
 def test_a_plan_forgets_other_jobs_and_keeps_results_unless_fresh(jobs):
-    jobs.add("b2", {}, {})
+    jobs.add("b2", {})
     assert jobs.claim() and jobs.put("a1", {"points": 1})
     jobs.only(["a1"])
     assert jobs.waiting() == [] and jobs.result("a1") == {"points": 1}

@@ -25,7 +25,7 @@ from tests.grader.course.offered import read
 def jobs(tmp_path: Path) -> Queue:
     """A queue with one job."""
     made = Queue(tmp_path / "jobs", lease=100)
-    made.add("a1", {}, {"labs/x.c": b"mine"})
+    made.add("a1", {"labs/x.c": b"mine"})
     return made
 
 
