@@ -18,7 +18,9 @@ OTHER = "labs/02_naive_c/add/00_broadcast.c"
 MINE = {GELU: b"mine"}
 BESIDE = "beside/secret"  # below the folder in which everything happens
 UP = "../" * 12
-ABOVE = [f"{'../' * n}{BESIDE}" for n in range(1, 9)]  # one of them leads there
+ABOVE = [  # two of them lead to the folder beside
+    f"{'../' * n}beside/{name}" for n in range(1, 9) for name in ("secret", "evil")
+]
 LINKS = ((tarfile.SYMTYPE, "link"), (tarfile.LNKTYPE, "hard link"))
 DEVICES = (
     (tarfile.CHRTYPE, "character device"),
