@@ -30,6 +30,11 @@ def show(totals: Sequence[Total], made: Course) -> None:
 
 def _remarks(one: Total) -> str:
     by_hand = [item.name for item in one.items if item.by_hand]
+    below = [
+        f"{item.name} (by hand {item.points:g}, graded {item.graded:g})"
+        for item in one.items
+        if item.graded is not None and item.points < item.graded
+    ]
     missing = [item.name for item in one.items if item.missing]
     dropped = f"files that do not count: {len(one.dropped)}" if one.dropped else ""
     said = [one.refusal]
@@ -37,5 +42,6 @@ def _remarks(one: Total) -> str:
     said += [f"{part}: {days} late days" for part, days in one.late.items() if days]
     said += [f"{part}: graded without WHEN=, so it is not late" for part in one.untimed]
     said += [f"by hand: {', '.join(by_hand)}" if by_hand else ""]
+    said += [f"below the grader's points: {', '.join(below)}" if below else ""]
     said += [f"missing: {', '.join(missing)}" if missing else "", dropped]
     return "; ".join(filter(None, said))

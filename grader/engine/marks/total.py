@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -35,6 +35,7 @@ class Item:
     pending: float = 0.0
     comment: str = ""
     by_hand: bool = False
+    graded: float | None = None  # by hand: what would count without it
     missing: bool = False  # nothing was handed in, or nobody has marked it
     suspicious: tuple[str, ...] = ()  # "FORBIDDEN 02_naive_c/gelu/00_definition"
 
@@ -177,11 +178,15 @@ def _tasks(
     items = []
     for offer in part.offers:
         given, entry = person.tasks.get(offer.task), entries.get(offer.task)
-        if given or entry is None:
+        if entry is None:
             items.append(_by_hand(part, offer.task, offer.points, given, offer.extra))
             continue
         worth = offer.points / entry["of"] if entry["of"] else 0.0
         points, pending = (entry[w] * worth * share for w in ("points", "pending"))
+        if given:
+            one = _by_hand(part, offer.task, offer.points, given, offer.extra)
+            items.append(replace(one, graded=round(points, 4)))
+            continue
         items.append(
             Item(
                 part.id,
