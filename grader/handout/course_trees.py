@@ -28,7 +28,14 @@ from grader.course.handed import packed
 from grader.course.handed.counted_files import RUNG
 from grader.course.offered import course_file, narrowed
 from grader.course.offered.checked import written
-from grader.course.offered.course_file import FILE, HIDDEN, Course
+from grader.course.offered.course_file import (
+    BEFORE_DEADLINE,
+    BEST,
+    FILE,
+    HIDDEN,
+    LAST,
+    Course,
+)
 from grader.course.tasks import all_tasks, id_of
 from grader.errors import GraderError
 from grader.handout import leaks
@@ -39,6 +46,11 @@ HAND_IN = (
     "your files of the tasks above count. Changes of a Makefile, a header or a "
     "`lab.toml` do not count."
 )
+COUNTS = {
+    LAST: "your last hand-in counts",
+    BEST: "the hand-in with the most points counts",
+    BEFORE_DEADLINE: "the last hand-in before the deadline counts",
+}
 SOLUTIONS = (
     "Keep `convlab-solutions.zip` in the folder of this file. When you have the key of "
     "a task, `make solution T=... KEY=...` unpacks its solution."
@@ -184,6 +196,8 @@ def page(made: Course) -> str:
             for q in part.questions
         ]
     lines += ["", "## Rules", "", f"- {HAND_IN}"]
+    lines += [f"- If you hand in several times, {COUNTS[made.attempt]}."]
+    lines += [f"- {_plain(made.answers)}"] if made.questions else []
     lines += [f"- The full mark is {made.of:g} points."]
     speed = "Some points are for speed: see the README of each lab"
     lines += [f"- {speed if made.speed else 'There are no points for speed'}."]

@@ -20,6 +20,10 @@ from grader.course.offered.checked import Place, read, written
 FILE = "course.toml"  # at the root of a tree that was made for a course
 HIDDEN = "hidden_"  # how the names of hidden cases begin
 ALL_HINTS = 3
+ANSWERS = (
+    "Hand in your answers to the written questions as one file, `answers.pdf` or "
+    "`answers.md`, beside the archive of `labs`."
+)
 LAST, BEST, BEFORE_DEADLINE = ATTEMPTS = ("last", "best", "last before the deadline")
 _WORDS = {
     *(
@@ -32,7 +36,7 @@ _WORDS = {
         "prerequisites",
         "goals",
     ),
-    *("late", "solutions", "part", "hidden", "attempt"),
+    *("late", "solutions", "part", "hidden", "attempt", "answers"),
 }
 _PART_WORDS = {"id", "title", "due_days", "deadline", "goals", "tasks", "questions"}
 _TASK_WORDS = {"points", "rungs", "hours", "extra"}
@@ -111,6 +115,7 @@ class Course:
     hidden: Hidden = field(default_factory=Hidden)
     zone: tzinfo | None = None  # of a moment without an offset; None: that of begins
     attempt: str = LAST  # of several attempts of a student, the one that counts
+    answers: str = ANSWERS  # where students hand in written answers
 
     def moment(self, local: datetime) -> datetime:
         """A moment without an offset, by the course's clock."""
@@ -180,6 +185,7 @@ def course(file: Path, rungs: Mapping[str, Collection[str]]) -> Course:
         _hidden(top.get("hidden"), {task.split("/")[1] for task in rungs}),
         _zone(top.get("time_zone")),
         _attempt(top.get("attempt")),
+        top.get("answers").text("a sentence", default=ANSWERS),
     )
     if not made.offers:
         raise top.get("part").wrong(

@@ -30,6 +30,7 @@ from grader.toolchain.make import OWNER
 
 SECONDS = 4 * 3600  # a grading: each of its checks has a limit of its own
 MOST = 1000  # files of labs
+MOST_BYTES = 16 * LARGEST  # of all files that count
 LISTED = 8  # files of a submission in which none counts
 
 
@@ -91,6 +92,11 @@ def _sorted(
             raise GraderError(
                 f"{one_line(source.name)} has more than {MOST} files: hand in only the "
                 "folder labs"
+            )
+        if sum(map(len, found.values())) > MOST_BYTES:
+            raise GraderError(
+                f"{one_line(source.name)} has more than {MOST_BYTES >> 20} MiB in files "
+                "that count: hand in source files only"
             )
     return found, left
 

@@ -167,6 +167,12 @@ HOSTILE: dict[str, Hostile] = {
     "zip bomb": Hostile(
         lambda: zipped({GELU: bytes(48 << 20)}), "it is larger than 1048576 bytes"
     ),
+    "large files that count": Hostile(
+        lambda: zipped(
+            {f"labs/02_naive_c/gelu/{n:02d}_x.c": bytes(1 << 20) for n in range(40)}
+        ),
+        "has more than 16 MiB in files that count",
+    ),
     "a size that is a lie": Hostile(
         lambda: patched(
             zipped({GELU: bytes(32 << 20)}), local=22, central=24, value=4, form="<I"
