@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Says whose work a hand-in is, and which of its attempts is graded."""
+"""Finds the students of each hand-in, and the attempt that is graded."""
 
 from __future__ import annotations
 

@@ -5,11 +5,12 @@ the same command goes on where it ended. DRY=1 says who would be graded, and who
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -17,13 +18,21 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from grader.batch import attempts, class_tree, disk, planning, roster, slurm, unpacked
+from grader.batch import (
+    attempts,
+    class_tree,
+    disk_room,
+    planning,
+    roster,
+    slurm,
+    unpacked,
+)
 from grader.batch.attempts import Work
 from grader.batch.crew import Crew, LocalCrew
 from grader.batch.downloads import recognised
 from grader.batch.downloads.download import Attempt
 from grader.batch.planning import Files, Job, Refused
-from grader.batch.queue import Queue, is_gone
+from grader.batch.queue import Queue, is_gone, owner
 from grader.batch.roster import Roster
 from grader.batch.slurm import SlurmCrew
 from grader.commands import batch_worker, submission
@@ -92,7 +101,7 @@ def _engine(arguments: Arguments, queue: Queue) -> StartCrew:
 
         def here(jobs: int) -> Crew:
             count, shared = min(slots, jobs), queue.folder / class_tree.NAME
-            disk.enough(queue.folder, shared, count, jobs)
+            disk_room.enough(queue.folder, shared, count, jobs)
             return LocalCrew(command, place, logs, count)
 
         return here
@@ -134,7 +143,7 @@ class _Run:
         timed = all(_when(job.attempt, order) for job in self.jobs.values())
         submission.warn(order, timed=timed)
         queue.only(self.jobs, fresh=fresh)
-        disk.forget(queue.results, self.jobs)
+        disk_room.forget(queue.results, self.jobs)
         class_tree.make(queue.folder, order.tree, order.wanted, key)
 
     def graded(self, start_crew: StartCrew) -> None:
@@ -235,22 +244,32 @@ def _plan(
 ) -> Iterator[tuple[Job, Files] | Refused]:
     """The work of each student or team, one after the other."""
     key = f"{_grader(order)}{' timed' if timed else ''}"
-    place = build_folder() / "batch"
-    results.make_folder(place)
-    with tempfile.TemporaryDirectory(dir=place) as work:
+    with _room(order) as work:
         labs, folder = {task.lab for task in all_tasks()}, source
         if packed := source.is_file():
-            folder = Path(work) / "submissions"
+            folder = work / "submissions"
             folder.mkdir()
             for path in unpacked.unpack(source, folder):
                 terminal.say(f"left out of {one_line(source.name)}: {one_line(path)}")
-        found = recognised.read(folder, Path(work), packed=packed, labs=labs)
+        found = recognised.read(folder, work, packed=packed, labs=labs)
         for note in found.notes:
             terminal.say(note)
         chosen = partial(_chosen, order, people(order.place / desk.PEOPLE, order.made))
         taken = partial(hand_in.taken, tree=order.tree, made=order.made)
         works = attempts.works(found, on)
         yield from planning.planned(works, chosen, taken, key)
+
+
+@contextlib.contextmanager
+def _room(order: Order) -> Iterator[Path]:
+    """This process' folder. If the process is killed, the next run removes it."""
+    folder = build_folder() / "batch" / order.made.name
+    room = batch_worker.rooms(folder) / owner(os.getpid())
+    results.make_folder(room)
+    try:
+        yield room
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
 
 
 def _chosen(order: Order, persons: Mapping[str, Person], work: Work) -> list[Attempt]:

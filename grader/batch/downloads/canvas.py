@@ -11,7 +11,7 @@ app/models/attachment.rb (make_unique_filename):
   is anon_LETTERS. FILE is the number of the upload: a later upload has a greater one.
 - UPLOAD is the student's file name. If the student has such a file already, Canvas
   appends -1, -2 ... to the name.
-- A text is called NAME_USER_text.html, a link to a page NAME_USER_link.html.
+- A text is called NAME_USER_text, a link to a page NAME_USER_link. Both end with .html.
 - No time is written into the archive, so it has the time of the download.
 """
 

@@ -22,8 +22,8 @@ from grader.course.handed.inbox import named
 
 ENDING = "-submissions"
 TIMES = (
-    "The times are those of the last commits. A student's machine wrote them, and git "
-    "does not check them"
+    "The times are the times of the last commits. A student's machine wrote them, and "
+    "git does not check them"
 )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a download says: who handed in which files, and when."""
+"""Holds what a download says of the students, their files and the times."""
 
 from __future__ import annotations
 

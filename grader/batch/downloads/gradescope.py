@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reads what Gradescope gives for "Export Submissions" of a programming assignment.
 
-Gradescope does not document this format. It was read in exports that instructors
-published, and in ucbds-infra/otter-grader, otter/grade/metadata.py:
+Gradescope does not document this format. It was read in a published export, and in a
+program that reads exports (https://github.com/ucbds-infra/otter-grader, otter/grade):
 
 - Beside the folders lies submission_metadata.yml. Its keys are the folders' names:
   submission_12345.

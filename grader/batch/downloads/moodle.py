@@ -8,8 +8,8 @@ files/classes/local/archive_writer/zip_writer.php (the times):
   has the group's name and number. "Default group" has no number.
 - Then comes _assignsubmission_file, for a text _assignsubmission_onlinetext. Older
   versions add another _ to it.
-- Work is a folder of this name. Without "Download submissions in folders" each file
-  has this name in front of its own.
+- Work is a folder of this name. Without the setting "Download submissions in folders"
+  each file begins with this name.
 - The download has the last attempt only.
 - The writer names no times. So ZipStream writes the time of the download
   (https://github.com/maennchen/ZipStream-PHP, src/ZipStream.php, addFile).

@@ -95,8 +95,8 @@ def _sorted(
             )
         if sum(map(len, found.values())) > MOST_BYTES:
             raise GraderError(
-                f"{one_line(source.name)} has more than {MOST_BYTES >> 20} MiB in files "
-                "that count: hand in source files only"
+                f"{one_line(source.name)} has more than {MOST_BYTES >> 20} MiB in "
+                "files that count: hand in source files only"
             )
     return found, left
 

@@ -15,9 +15,16 @@ from grader.batch import attempts, class_tree, roster
 from grader.batch.downloads.download import Attempt, Download, HandIn
 from grader.batch.queue import Queue
 from grader.commands import batch, cli
-from grader.course.offered.course_file import ATTEMPTS, BEFORE_DEADLINE, BEST, LAST
+from grader.course.offered.course_file import (
+    ANSWERS,
+    ATTEMPTS,
+    BEFORE_DEADLINE,
+    BEST,
+    LAST,
+)
 from grader.engine.marks import desk
 from grader.errors import GraderError
+from grader.handout import course_trees
 from tests import put
 from tests.grader.batch.test_downloads import EARLY, LATE, METADATA, clone
 from tests.grader.commands.test_handed_in import GELU, as_zip
@@ -89,6 +96,18 @@ def test_the_key_of_the_course_is_one_of_three_sentences(tmp_path, rule):
     assert read(tmp_path, f'attempt = "{rule}"\n{TEXT}').attempt == rule
     with pytest.raises(GraderError, match=r'course.toml:1: attempt: expected "last"'):
         read(tmp_path, f'attempt = "lost"\n{TEXT}')
+
+
+def test_students_read_which_attempt_counts_and_where_answers_go(tmp_path):
+    page = course_trees.page(read(tmp_path))
+    assert "- If you hand in several times, your last hand-in counts.\n" in page
+    assert f"- {ANSWERS}\n" in page
+    text = f'attempt = "best"\nanswers = "On paper, in room 3."\n{TEXT}'
+    page = course_trees.page(read(tmp_path, text))
+    assert "the hand-in with the most points counts.\n" in page
+    assert "- On paper, in room 3.\n" in page and ANSWERS not in page
+    none = TEXT.replace("questions = [", "goals = [").replace("{ id=", "# ")
+    assert ANSWERS not in course_trees.page(read(tmp_path, none))
 
 
 # ---- whose work ----------------------------------------------------------------------

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.batch import disk
+from grader.batch import disk_room
 from grader.course.handed import opened
 from grader.errors import GraderError
 from tests import put
@@ -67,7 +67,7 @@ def test_a_hostile_archive_costs_a_sentence(
     assert state(tmp_path) == before
     assert not Path("/tmp/convlab-evil").exists()
     assert peak < MEMORY
-    assert sum(disk.size(tmp_path / one) for one in OWN) < DISK
+    assert sum(disk_room.size(tmp_path / one) for one in OWN) < DISK
     said = [*capsys.readouterr().out.splitlines(), *filter(None, [error])]
     assert all(line.isprintable() and "\x1b" not in line for line in said), said
     if way != "as the class":
