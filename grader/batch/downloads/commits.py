@@ -2,7 +2,7 @@
 """Asks git about a clone that a student may have prepared.
 
 git runs programs that a repository's configuration names. So here git never sees the
-clone's configuration. It runs in an empty repository of our own. There it reads the
+clone's configuration. It runs in a new, empty repository. There it reads the
 clone's objects (GIT_OBJECT_DIRECTORY of git(1)). An object is data.
 """
 
