@@ -45,8 +45,6 @@ EXPECTED = {  # file: reference, and why it leads nowhere
     "docs/guides/instructors.md: T=02_naive_c/gelo": "a wrong word, and what is said",
     "docs/guides/instructors.md: desk/<name>/people.toml": "the instructor's own",
     "docs/guides/instructors.md: records/*.html": "the instructor's own",
-    "docs/guides/instructors.md: <student>/gradescope.json": "an export",
-    "docs/guides/instructors.md: <student>/autolab.json": "an export",
 }
 OWN = {  # files that a reader makes, or that only a tree of a course has
     "course.toml": "an instructor's",
