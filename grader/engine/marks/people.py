@@ -8,6 +8,7 @@ No command ever writes it, so it survives every regrading.
     late_days = 0                  # counts instead of the late days of every part
     tasks."02_naive_c/gelu" = { points = 12, comment = "the idea is right" }
     written.q1 = { points = 4 }
+    regrades = [{ of = "02_naive_c/gelu", asked = "the case is wrong", outcome = "" }]
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from grader.course.offered.course_file import Course
 _WORDS = {
     *("name", "email", "id", "canvas_id", "login", "section"),
     *("late_days", "extension_days", "comment", "tasks", "written"),
+    "regrades",
 }
 LARGEST = 10000
 
@@ -33,6 +35,15 @@ class Given:
 
     points: float
     comment: str = ""
+
+
+@dataclass(frozen=True)
+class Regrade:
+    """What a student asked for, and what came of it."""
+
+    of: str  # a task or a question
+    asked: str
+    outcome: str = ""  # "": nobody has decided yet
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,7 @@ class Person:
     comment: str = ""
     tasks: Mapping[str, Given] = field(default_factory=dict)
     written: Mapping[str, Given] = field(default_factory=dict)
+    regrades: tuple[Regrade, ...] = ()
 
 
 def people(file: Path, made: Course) -> dict[str, Person]:
@@ -89,6 +101,20 @@ def _person(place: Place, made: Course) -> Person:
             {one.id: one.points for one in made.questions.values()},
             "a question of the course",
         ),
+        tuple(_regrade(one, made) for one in place.get("regrades").items("tables")),
+    )
+
+
+def _regrade(place: Place, made: Course) -> Regrade:
+    place.table({"of", "asked", "outcome"})
+    return Regrade(
+        place.get("of").choice(
+            [*made.offers, *made.questions], "a task or a question of the course"
+        ),
+        place.get("asked").text("a sentence"),
+        place.get("outcome").text("a sentence", default="")
+        if place.get("outcome").value
+        else "",
     )
 
 
