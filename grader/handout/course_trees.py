@@ -283,17 +283,23 @@ def hidden_lines(made: Course) -> dict[str, list[Mapping[str, Any]]]:
 
 def search(places: list[Path], made: Course) -> None:
     """Raises GraderError if a students' file or archive holds what is hidden."""
-    words, lines = secrets(made)
     for place in places:
         for name, data in _contents(place):
-            text = data.decode("utf-8", "replace")
-            for patterns, searched in ((words, text), (lines, _bare(text))):
-                for pattern, what in patterns.items():
-                    if re.search(pattern, searched):
-                        raise GraderError(
-                            f"the handout would give away {what}, because {name} "
-                            "contains it. Change this file or the course file"
-                        )
+            if what := given_away(data.decode("utf-8", "replace"), made):
+                raise GraderError(
+                    f"the handout would give away {what}, because {name} "
+                    "contains it. Change this file or the course file"
+                )
+
+
+def given_away(text: str, made: Course) -> str:
+    """What a text holds that the course hides; "" if it holds nothing of it."""
+    words, lines = secrets(made)
+    for patterns, searched in ((words, text), (lines, _bare(text))):
+        for pattern, what in patterns.items():
+            if re.search(pattern, searched):
+                return what
+    return ""
 
 
 def secrets(made: Course) -> tuple[dict[str, str], dict[str, str]]:

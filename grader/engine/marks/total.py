@@ -39,6 +39,12 @@ class Item:
     missing: bool = False  # nothing was handed in, or nobody has marked it
     suspicious: tuple[str, ...] = ()  # "FORBIDDEN 02_naive_c/gelu/00_definition"
 
+    @property
+    def told(self) -> str:
+        """Its points, and what a person said of it, in one text."""
+        points = f"{self.name} {self.points:g} of {self.of:g}"
+        return f"{points}: {self.comment}" if self.comment else points
+
 
 @dataclass(frozen=True)
 class Total:
@@ -84,13 +90,9 @@ class Total:
         return self.refused and f"not graded: {self.refused}"
 
     def comments(self, part: str) -> str:
-        """What was said of a part, in one text."""
+        """The points of each task of a part, and what was said of it, in one text."""
         said = [self.person.comment, self.refusal, self.lateness(part)]
-        said += [
-            f"{item.name}: {item.comment}"
-            for item in self.items
-            if item.part == part and item.comment
-        ]
+        said += [item.told for item in self.items if item.part == part]
         return "; ".join(filter(None, said))
 
 

@@ -152,7 +152,10 @@ def test_points_by_hand_survive_a_regrading(tmp_path):
     hand_in(tmp_path, "alice", "2026-11-01T10:00:00+01:00", share=1)
     again = mark(tmp_path, text=BY_HAND)
     assert again.points == 75 + 12 + 4
-    assert again.comments("week_1") == "see me; 02_naive_c/gelu: reads well"
+    assert again.comments("week_1") == (
+        "see me; 01_python_function/add 10 of 10; "
+        "02_naive_c/gelu 12 of 20: reads well; q1 4 of 5"
+    )
     assert (tmp_path / "people.toml").read_text() == BY_HAND
 
 
@@ -270,7 +273,7 @@ def test_moodle_has_points_and_feedback_of_each_part(tmp_path):
     text = gradebook.moodle([found], read(tmp_path))
     (row,) = csv.DictReader(io.StringIO(text))
     assert row["Full name"] == "Alice Example" and row["Two labs: One"] == "26"
-    assert row["Two labs: One (feedback)"] == "see me; 02_naive_c/gelu: reads well"
+    assert "gelu 12 of 20: reads well; q1 4 of 5" in row["Two labs: One (feedback)"]
 
 
 # ---- the command ---------------------------------------------------------------------

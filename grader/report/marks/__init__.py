@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Makes the pages about a course: for a student, and for the instructor."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The pages about a course, and a class made up for them."""
