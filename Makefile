@@ -36,7 +36,7 @@ endif
 GRADER := $(PY) -m grader
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build step jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout export submission batch marks clean
+.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build step jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout export submission batch marks similar clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade LAB=02'
@@ -136,8 +136,11 @@ submission: $(READY)  ## grade COURSE= FROM=alice.zip NAME=alice, or FROM=inbox/
 batch: $(READY)  ## grade a class: COURSE= SUBMISSIONS=inbox/ or class.zip [WHEN= PART= ROSTER= DRY=1 JOBS= ENGINE=slurm]
 	@$(GRADER) batch
 
-marks: $(READY)  ## everybody's points in COURSE=, and TO=canvas,moodle,gradescope,autolab,junit
+marks: $(READY)  ## everybody's points in COURSE=, and TO=pages,moodle-feedback,class,canvas,moodle, ...
 	@$(GRADER) marks
+
+similar: $(READY)  ## files of two students that have much in common: COURSE= SUBMISSIONS=inbox/ [PART=]
+	@$(GRADER) similar
 
 lint: $(MORE)  ## only style, and the order of the rooms
 	@$(PY) -m pytest tests/house/test_style.py tests/house/test_functions.py \

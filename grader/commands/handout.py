@@ -82,7 +82,7 @@ OFFERED = re.compile(
     "|system-packages|clean"
 )
 WITHHELD = re.compile(
-    "tables|test|trust|stress|lint|lock|handout|submission|marks|batch|docs"
+    "tables|test|trust|stress|lint|lock|handout|submission|marks|similar|batch|docs"
 )
 
 LISTED = 4  # names told of files that are left out

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """`make marks COURSE= [TO=]` shows all students' points by the rules of the course.
 
-With TO= it also writes what students get back, the report about the class, and the
-files for a gradebook or a platform.
+With TO= it also writes pages for students, a report about the class, and files for
+gradebooks.
 """
 
 from __future__ import annotations

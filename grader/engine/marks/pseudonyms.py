@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Gives each student of a course another name, for the board that all may see.
 
-The names come from a key on the desk, so nobody else can compute them. They stay the
-same as long as the key does.
+Each name is computed with a key. The key stays on the desk, so nobody else can compute
+the names.
 """
 
 from __future__ import annotations

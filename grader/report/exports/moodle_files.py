@@ -2,8 +2,8 @@
 """Packs pages for Moodle's "Upload multiple feedback files in a zip".
 
 A folder is called FULL NAME_NUMBER_assignsubmission_file_, as in Moodle's download of
-all submissions; since Moodle 4.1 without the last underscore. The number is that of the
-participant in one assignment, so only the download knows it. Moodle's own reader is
+all submissions; since Moodle 4.1 without the last underscore. Each assignment has its
+own numbers of participants, so only the download knows them. Moodle's own reader is
 mod/assign/feedback/file/importziplib.php, is_valid_filename_for_import().
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Makes the report about a class: a page and a table for the instructor.
 
-The board is a page of its own, for all students. It has no name of a student.
+The board is another page, for all students. It has no name of a student.
 """
 
 from __future__ import annotations

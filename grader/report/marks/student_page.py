@@ -16,6 +16,7 @@ from grader.engine.score import shown_points
 from grader.report import charts, html, page
 from grader.report.exports.sheet import Row, Sheet
 from grader.report.page import Outcome
+from grader.verdicts import Verdict
 
 NOT_GRADED = "Your last hand-in could not be graded. Your teacher knows the reason."
 
@@ -66,14 +67,13 @@ def _of_part(part: Part, lines: list[Line]) -> Iterator[Line]:
 
 def _told(row: Row) -> tuple[Told, ...]:
     """The remarks of a task: one for each verdict and sentence."""
-    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    found: dict[tuple[Verdict, str], dict[str, list[str]]] = {}
     for remark in row.remarks:
         files = found.setdefault((remark.verdict, remark.sentence), {})
         files.setdefault(remark.rung.rpartition("/")[2], []).append(remark.check)
-    verdicts = {remark.verdict: page.outcome(remark.verdict) for remark in row.remarks}
     return tuple(
         Told(
-            verdicts[verdict],
+            page.outcome(verdict),
             sentence,
             tuple((name, ", ".join(checks)) for name, checks in files.items()),
         )

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""`make similar COURSE= SUBMISSIONS=` shows files of two students side by side.
+
+Its page lists the pairs that have most in common. It is evidence for a person, who
+reads both files. No points change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.batch.planning import Refused
+from grader.commands import batch, submission
+from grader.commands.batch import SUBMISSIONS
+from grader.commands.submission import Order
+from grader.course import rungs
+from grader.course.foreign import one_line
+from grader.course.tasks import all_tasks
+from grader.engine import results
+from grader.engine.similarity import pairs
+from grader.engine.similarity.known_text import Given
+from grader.engine.similarity.pairs import Source
+from grader.errors import GraderError
+from grader.options import Arguments
+from grader.report import terminal
+from grader.report.marks import similar_page
+from grader.solution_marks import solved
+
+EXAMPLE = "make similar COURSE=course.toml SUBMISSIONS=inbox/"
+MOST = 40  # pairs
+OPTIONS = (*submission.ORDER, SUBMISSIONS)
+
+
+def run(arguments: Arguments) -> int:
+    """Compare, write the page and the table."""
+    order = submission.order_of(arguments, EXAMPLE)
+    if not arguments[SUBMISSIONS]:
+        raise GraderError(f"name the folder of the submissions: {EXAMPLE}")
+    students = list(_students(order, Path(arguments[SUBMISSIONS])))
+    given = Given(order.tree, rungs.ROOT)
+    found = pairs.ranked([*students, *exhibits()], given.of, most=MOST)
+    count = len({source.who for source in students})
+    written = {
+        "similar.html": similar_page.render(found, order.made, students=count),
+        "similar.csv": similar_page.table(found),
+    }
+    folder = order.place / "exports"
+    results.make_folder(folder)
+    for name, text in written.items():
+        file = folder / name
+        file.write_text(text, encoding="utf-8", errors="replace", newline="")
+        terminal.say(results.near(file))
+    return 0
+
+
+def _students(order: Order, source: Path) -> Iterator[Source]:
+    """The files that students wrote for the tasks of the course."""
+    for one in batch.plan(order, source):
+        if isinstance(one, Refused):
+            terminal.say(f"not compared: {one_line(one.student)}: {one_line(one.why)}")
+            continue
+        job, files = one
+        places = {
+            place
+            for task, written in job.laid.written.items()
+            for place in written
+            if task in order.wanted.offers and pairs.readable(place)
+        }
+        for place in sorted(places):
+            text = files[place].decode("utf-8", "replace")
+            yield Source(job.student, place, text, pairs.topic_of(place))
+
+
+def exhibits() -> Iterator[Source]:
+    """The repaired exhibits of all bug hunts: somebody may hand one in as a rung."""
+    for task in all_tasks():
+        for rung in task.rungs if task.is_hunt else ():
+            assert rung.exhibit
+            text = solved(rung.file.read_text(encoding="utf-8"))
+            place = rung.file.relative_to(rungs.ROOT).as_posix()
+            yield Source(
+                f"exhibit {rung.id}", place, text, rung.exhibit.operator, student=False
+            )

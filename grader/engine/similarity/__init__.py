@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Finds what the files of two students have in common, for a person to look at."""
