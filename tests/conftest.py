@@ -71,6 +71,7 @@ SLOW = (
     "tests/grader/diagnosis/test_submissions.py",
     "tests/grader/engine",
     "tests/grader/python",
+    "tests/grader/report/marks/test_marks_browser.py",
     "tests/grader/report/test_report_browser.py",
     "tests/grader/runner",
     "tests/grader/toolchain",
@@ -96,6 +97,7 @@ TOGETHER = (
     "tests/grader/engine/test_grade.py",
     "tests/grader/report/test_report.py",
     "tests/grader/report/test_report_browser.py",
+    "tests/grader/report/marks/test_marks_browser.py",
     "tests/grader/watch/test_watch.py",
 )
 # and one process all that use lab 05's package

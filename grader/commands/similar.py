@@ -28,7 +28,7 @@ from grader.report.marks import similar_page
 from grader.solution_marks import solved
 
 EXAMPLE = "make similar COURSE=course.toml SUBMISSIONS=inbox/"
-MOST = 40  # pairs
+MOST, LOWEST = 40, 0.25  # pairs on the page, and the score of the last one
 OPTIONS = (*submission.ORDER, SUBMISSIONS)
 
 
@@ -39,7 +39,8 @@ def run(arguments: Arguments) -> int:
         raise GraderError(f"name the folder of the submissions: {EXAMPLE}")
     students = list(_students(order, Path(arguments[SUBMISSIONS])))
     given = Given(order.tree, rungs.ROOT)
-    found = pairs.ranked([*students, *exhibits()], given.of, most=MOST)
+    ranked = pairs.ranked([*students, *exhibits()], given.of, most=MOST)
+    found = [pair for pair in ranked if pair.score >= LOWEST]
     count = len({source.who for source in students})
     written = {
         "similar.html": similar_page.render(found, order.made, students=count),

@@ -42,6 +42,7 @@ EXPECTED = {  # file: reference, and why it leads nowhere
     "grader/commands/submission.py: make submission": "works in the repository",
     "grader/commands/batch.py: make batch": "works in the repository",
     "grader/commands/marks.py: make marks": "works in the repository",
+    "grader/commands/similar.py: make similar": "works in the repository",
     "docs/guides/instructors.md: T=02_naive_c/gelo": "a wrong word, and what is said",
     "docs/guides/instructors.md: desk/<name>/people.toml": "the instructor's own",
     "docs/guides/instructors.md: records/*.html": "the instructor's own",

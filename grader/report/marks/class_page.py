@@ -7,6 +7,7 @@ The board is another page, for all students. It has no name of a student.
 from __future__ import annotations
 
 import csv
+import heapq
 import io
 import statistics
 from collections import defaultdict
@@ -143,14 +144,14 @@ def _right_files(found: Results) -> list[tuple[TaskResult, int]]:
 
 
 def _race(task: str, direction: str, found: list[tuple[str, Speed]]) -> Any:
-    first = sorted(found, key=lambda one: -html.ratio(one[1]))[:FIRST]
+    first = heapq.nlargest(FIRST, found, key=lambda one: html.ratio(one[1]))
     bars = html.ratio_bars(first)
     key = page.anchor("board", task, direction)
     return charts.ladder(key, task, bars, mark=1.0, mark_name="baseline")
 
 
 def _counted(task: str, found: list[tuple[str, int]]) -> Any:
-    first = sorted(found, key=lambda one: (-one[1], one[0]))[:FIRST]
+    first = heapq.nsmallest(FIRST, found, key=lambda one: (-one[1], one[0]))
     bars = [
         charts.Bar(name, count, None, None, str(count), best=count == first[0][1])
         for name, count in first
