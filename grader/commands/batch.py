@@ -74,18 +74,44 @@ def run(arguments: Arguments) -> int:
         raise GraderError(f"name the folder of the submissions: {EXAMPLE}")
     on = roster.read(Path(named)) if (named := arguments[ROSTER]) else Roster()
     timed = arguments[TIMED]
-    plan = _plan(order, Path(arguments[SUBMISSIONS]), on, timed=timed)
+    work = plan(order, Path(arguments[SUBMISSIONS]), on, timed=timed)
     if arguments[DRY]:
-        students = [_say_plan(one) for one in plan(order, source)]
-        _tell_roster(on_roster, students)
+        _tell_roster(on, [one for each in work for one in _say_plan(each, order)])
         return 0
     folder = build_folder() / "batch" / order.made.name
     results.make_folder(folder)
     with Queue(folder, lease=arguments[LEASE] or batch_worker.LEASE_SECONDS) as queue:
-        run = _Run(order, queue, plan(order, source), fresh=arguments[FRESH])
-        run.graded(arguments[JOBS] or schedule.slots())
-    _tell_roster(on_roster, [*(job.student for job in run.jobs.values()), *run.missing])
-    return submission.told_missing(run.missing, run.students)
+        engine = _engine(arguments, queue)
+        run = _Run(order, queue, work, fresh=arguments[FRESH])
+        run.graded(engine)
+    _tell_roster(on, run.students)
+    return submission.told_missing(run.missing, len(run.students))
+
+
+def _engine(arguments: Arguments, queue: Queue) -> StartCrew:
+    """What starts the processes that grade, here or in Slurm."""
+    logs, place = queue.folder / "logs", {"CONVLAB_BUILD": str(build_folder())}
+    command = [sys.executable, "-m", "grader", "batch_worker", f"FROM={queue.folder}"]
+    command += [f"LEASE={queue.lease:g}"]
+    place["JOBS"] = "1"
+    if arguments[ENGINE] == "local":
+        if arguments[SBATCH] or arguments[TIMED]:
+            raise GraderError("SBATCH= and TIMED= need ENGINE=slurm")
+        slots = arguments[JOBS] or schedule.slots()
+
+        def here(jobs: int) -> Crew:
+            count, shared = min(slots, jobs), queue.folder / class_tree.NAME
+            disk_room.enough(queue.folder, shared, count, jobs)
+            return LocalCrew(command, place, logs, count)
+
+        return here
+    slurm.end(slurm.job_name(logs))  # tasks of a command that was killed
+    command += ["OWN_DISK=1"]
+    tasks, words = arguments[JOBS] or slurm.TASKS, arguments[SBATCH].split()
+    if arguments[TIMED]:
+        command, words = [*command, "TIMED=1"], [*slurm.ALONE, *words]
+        place["JOBS"] = ""  # all cores of the node
+    return lambda jobs: SlurmCrew(command, place, logs, min(tasks, jobs), words)
 
 
 class _Run:
@@ -213,10 +239,22 @@ def _all_end(times: int, words: str) -> str:
 # ---- who is graded -------------------------------------------------------------------
 
 
-def plan(order: Order, source: Path) -> Iterator[tuple[Job, Files] | Refused]:
-    """Each student, one after the other."""
-    with _inbox(source) as folder:
-        found = inbox.students(folder, "SUBMISSIONS=")
+def plan(
+    order: Order, source: Path, on: Roster, *, timed: bool
+) -> Iterator[tuple[Job, Files] | Refused]:
+    """The work of each student or team, one after the other."""
+    key = f"{_grader(order)}{' timed' if timed else ''}"
+    with _room(order) as work:
+        labs, folder = {task.lab for task in all_tasks()}, source
+        if packed := source.is_file():
+            folder = work / "submissions"
+            folder.mkdir()
+            for path in unpacked.unpack(source, folder):
+                terminal.say(f"left out of {one_line(source.name)}: {one_line(path)}")
+        found = recognised.read(folder, work, packed=packed, labs=labs)
+        for note in found.notes:
+            terminal.say(note)
+        chosen = partial(_chosen, order, people(order.place / desk.PEOPLE, order.made))
         taken = partial(hand_in.taken, tree=order.tree, made=order.made)
         works = attempts.works(found, on)
         yield from planning.planned(works, chosen, taken, key)

@@ -37,7 +37,7 @@ WHO = {
 }
 NEEDED = {"canvas": "canvas_id, id or login", "moodle": "id or email"}
 PAGES, FEEDBACK, CLASS = "pages", "moodle-feedback", "class"
-TO = Option("TO", "the format", text)
+TO = Option("TO", "the files: canvas, moodle, pages, moodle-feedback or class", text)
 DOWNLOAD = Option("DOWNLOAD", "Moodle's download of all submissions", text)
 OPTIONS = (COURSE, TO, DESK, DOWNLOAD)
 
@@ -83,23 +83,19 @@ def run(arguments: Arguments) -> int:
     ]
     mark_table.show(totals, made)
     if named := arguments[TO]:
-        kinds = export.asked_for(named, KINDS, "make marks TO=canvas,gradescope")
+        kinds = export.asked_for(named, KINDS, "make marks TO=canvas,pages")
         _write(Class(made, folder, records, totals, arguments[DOWNLOAD]), kinds)
     return 0
 
 
 def _write(found: Class, kinds: list[str]) -> None:
-    """A file of the whole course for a gradebook, one a student for a platform."""
+    """A file of the whole course for a gradebook, pages, or the class report."""
     results.make_folder(found.exports)
     for kind in kinds:
         if kind in BOOKS:
             _book(kind, found)
-        elif kind in WRITERS:
+        else:
             WRITERS[kind](found)
-    for one in found.totals if set(kinds) & set(export.FILES) else ():
-        mine = found.exports / desk.file_of(found.exports, one.student).stem
-        for file in export.write(_sheet(one, found), kinds, mine):
-            terminal.say(results.near(file))
 
 
 def _book(kind: str, found: Class) -> None:
@@ -225,4 +221,4 @@ WRITERS: dict[str, Callable[[Class], None]] = {
     FEEDBACK: _feedback,
     CLASS: _class,
 }
-KINDS = (*BOOKS, *export.FILES, *WRITERS)
+KINDS = (*BOOKS, *WRITERS)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.batch.planning import Refused
+from grader.batch.roster import Roster
 from grader.commands import batch, submission
 from grader.commands.batch import SUBMISSIONS
 from grader.commands.submission import Order
@@ -57,9 +58,10 @@ def run(arguments: Arguments) -> int:
 
 def _students(order: Order, source: Path) -> Iterator[Source]:
     """The files that students wrote for the tasks of the course."""
-    for one in batch.plan(order, source):
+    for one in batch.plan(order, source, Roster(), timed=False):
         if isinstance(one, Refused):
-            terminal.say(f"not compared: {one_line(one.student)}: {one_line(one.why)}")
+            who = one_line(", ".join(one.students))
+            terminal.say(f"not compared: {who}: {one_line(one.why)}")
             continue
         job, files = one
         places = {
@@ -70,7 +72,7 @@ def _students(order: Order, source: Path) -> Iterator[Source]:
         }
         for place in sorted(places):
             text = files[place].decode("utf-8", "replace")
-            yield Source(job.student, place, text, pairs.topic_of(place))
+            yield Source(", ".join(job.students), place, text, pairs.topic_of(place))
 
 
 def exhibits() -> Iterator[Source]:

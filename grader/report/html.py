@@ -69,7 +69,7 @@ def save(text: str, file: Path) -> Path:
 
 def render(found: Results, root: Path = ROOT) -> str:
     """The whole page as text; excerpts come from the files below `root`."""
-    report = Page(found, next_step(found, offered_tasks()), root)
+    report = Page(found, root, next_step(found, offered_tasks()))
     return document(
         "report.html",
         page=report,

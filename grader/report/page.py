@@ -179,8 +179,8 @@ class Page:
     """The whole report."""
 
     results: Results
-    next_step: NextStep
     root: Path  # where the sources are
+    next_step: NextStep | None = None  # for the first section
 
     @property
     def labs(self) -> list[str]:

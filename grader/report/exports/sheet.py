@@ -72,6 +72,7 @@ class Row:
     of: float
     extra: bool
     checks: tuple[Checked, ...]
+    comment: str = ""  # of a person
 
     @property
     def full(self) -> bool:
@@ -86,7 +87,8 @@ class Row:
     @property
     def text(self) -> str:
         """The remarks as plain text."""
-        lines = [
+        lines = [cleaned(self.comment)] if self.comment else []
+        lines += [
             f"{r.verdict}  {r.rung}, {r.check}: {r.sentence}".rstrip(": ")
             for r in self.remarks
         ]
