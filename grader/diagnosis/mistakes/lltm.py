@@ -268,7 +268,7 @@ MISTAKES = (
     ),
     Mistake(
         "old_cell_forgotten",
-        "the old cell is missing: new_c begins with c, and c has a gradient",
+        "the old cell is missing: new_c is c plus a product, and grad_c is not zero",
         (_forgotten("c"), *_left_zero("grad_c")),
     ),
     Mistake(

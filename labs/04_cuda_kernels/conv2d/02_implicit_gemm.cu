@@ -140,7 +140,7 @@ static __device__ void store(accum (&sum)[TM][TN], const tensor_t *output, int64
  * windows, K = IC/G*KH*KW terms of a sum. A block owns SPLIT terms of 64 filters x 128
  * windows. A thread owns 8 x 8 of these sums. blockIdx.x numbers the tiles in the order
  * (split, g, q0, oc0). `result` is output, or scratch memory with a copy of output for
- * each split. Shared memory: 2056 taps and two tiles of each matrix, 29 KB in f32.
+ * each split. Shared memory: the offsets of 2056 terms and two tiles of each matrix.
  * While a block multiplies one pair of tiles, it loads the next pair into registers. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     conv2d_forward_kernel(const __grid_constant__ tensor_t input,

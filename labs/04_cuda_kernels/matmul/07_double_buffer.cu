@@ -24,7 +24,7 @@ template <bool ALONG_K> static __device__ int place(int x, int k)
     return ALONG_K ? x * BK + x / LANES * LANES + k : k * BM + x;
 }
 
-/* A thread copies one pack (16 bytes) of each tile of a matrix, from `next` on. */
+/* A thread copies one pack of 16 bytes from every tile. `next` is its address. */
 typedef struct {
     const real *next;
     int64_t step;   // elements from a tile to the next one
