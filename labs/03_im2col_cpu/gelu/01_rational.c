@@ -85,8 +85,8 @@ EXPAND vec gelu(vec x, int64_t approximate)
     const real sqrt_1_2 = (real)0.70710678118654752440, cubic = (real)0.044715;
     const real sqrt_2_pi = (real)0.79788456080286535588;
     const vec half = (real)0.5 * x;
-    if (approximate == GELU_NONE) return half + half * vec_erf(sqrt_1_2 * x);
-    return half + half * vec_tanh(sqrt_2_pi * (x + cubic * x * x * x));
+    if (approximate == GELU_NONE) return half * (1 + vec_erf(sqrt_1_2 * x));
+    return half * (1 + vec_tanh(sqrt_2_pi * (x + cubic * x * x * x)));
 }
 
 /* y = gelu(x) for COUNT numbers. The arrays x and y do not overlap. */
