@@ -19,6 +19,7 @@ from convlab_ext._rules import Rules, convlab, in_front, register, same_kind, to
 FORMS = ("none", "tanh")
 SQRT_2_PI = math.sqrt(2 / math.pi)
 CUBIC = 0.044715  # fitted by the paper: arXiv 1606.08415
+FAR = 100.0  # from here on, the second derivative rounds to 0, also in float64
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
@@ -32,6 +33,7 @@ def curvature(input: Tensor, approximate: str) -> Tensor:
     With share(x) the factor of x in output, gelu'' = 2 * share' + x * share''.
     """
     # BEGIN SOLUTION
+    input = input.clamp(-FAR, FAR)  # the powers of larger numbers overflow
     square = input * input
     if approximate == "none":  # share' is the density of the normal distribution
         return torch.exp(-square / 2) * (2 - square) * (SQRT_2_PI / 2)
@@ -41,7 +43,7 @@ def curvature(input: Tensor, approximate: str) -> Tensor:
     steep = 1 - squashed * squashed
     return steep * (inner + input * (bend / 2 - squashed * inner * inner))
     # END SOLUTION
-    # STARTER # your code (the reference takes 8 lines)
+    # STARTER # your code (the reference takes 9 lines)
     # STARTER raise NotImplementedError
 
 
