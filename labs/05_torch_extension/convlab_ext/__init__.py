@@ -23,6 +23,7 @@ from typing import Any
 
 import torch
 
+from convlab_ext._refusals import dtypes
 from convlab_ext.direct import direct as direct
 from convlab_ext.direct import from_environment
 
@@ -83,14 +84,15 @@ def __getattr__(name: str) -> Any:
 
 
 def parts() -> str:
-    """One sentence: which operators this build has, and on which devices."""
+    """One sentence: the operators of this build, with devices and dtypes."""
     there = [name for name in OPERATORS if name not in _absent]
     if not there:
         return "convlab_ext has no operator yet: make build LAB=05"
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     cuda = [name for name in there if has(f"{NAMESPACE}::{name}", "CUDA")]
-    words = f"convlab_ext has {', '.join(there)} on the CPU"
-    words += f" and {', '.join(cuda)} on CUDA" if cuda else " and nothing on CUDA"
+    words = f"convlab_ext has {', '.join(there)} on the CPU ({dtypes('cpu')})"
+    on_cuda = f"{', '.join(cuda)} on CUDA ({dtypes('cuda')})"
+    words += f" and {on_cuda}" if cuda else " and nothing on CUDA"
     return words + (f"; {', '.join(_absent)} not built" if _absent else "")
 
 

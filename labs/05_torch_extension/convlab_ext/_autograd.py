@@ -36,6 +36,8 @@ from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 from torch.overrides import has_torch_function
 
+from convlab_ext._refusals import explain
+
 if TYPE_CHECKING:
     from convlab_ext._rules import Rules
 
@@ -52,13 +54,17 @@ def kernel_of(rules: Rules) -> Callable[..., Any]:
 
     def kernel(*arguments: Any) -> Any:
         backward = torch.is_grad_enabled() and torch._C._any_requires_grad(*arguments)
-        if not backward and forward_ad._current_level < 0:
-            with _below_autograd():
-                return operator(*arguments)
-        if _in_torch_func() and not composition:
-            with enable_single_level_autograd_function():
-                return apply(*arguments)
-        return apply(*arguments)
+        try:
+            if not backward and forward_ad._current_level < 0:
+                with _below_autograd():
+                    return operator(*arguments)
+            if _in_torch_func() and not composition:
+                with enable_single_level_autograd_function():
+                    return apply(*arguments)
+            return apply(*arguments)
+        except Exception as error:
+            explain(error, operator, arguments)
+            raise
 
     return kernel
 
@@ -73,13 +79,16 @@ def shortest(operator: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
     usual = _keys_of_a_new_thread()
 
     def call(*arguments: Any) -> Any:
-        if (
-            torch.compiler.is_compiling()
-            or (_included().raw_repr(), _excluded().raw_repr()) != usual
-            or has_torch_function(arguments)
-        ):
+        if torch.compiler.is_compiling():
             return operator(*arguments)
-        return kernel(*arguments)
+        keys = _included().raw_repr(), _excluded().raw_repr()
+        if keys == usual and not has_torch_function(arguments):
+            return kernel(*arguments)
+        try:
+            return operator(*arguments)
+        except Exception as error:
+            explain(error, operator, arguments)
+            raise
 
     return call
 

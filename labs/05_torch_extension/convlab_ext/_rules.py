@@ -23,6 +23,7 @@ import torch
 from torch.library import Library, register_autocast, register_fake, register_vmap
 
 from convlab_ext._autograd import kernel_of, shortest
+from convlab_ext._refusals import AXES, explain, takes
 
 IN_AUTOCAST = torch.float32  # the CPU kernels have no half, so all compute in float
 
@@ -103,7 +104,7 @@ class Rules:
 def register(rules: Rules) -> None:
     """Hand the rules of an operator to PyTorch."""
     qualified = f"{rules.namespace}::{rules.name}"
-    register_fake(qualified, rules.fake)
+    register_fake(qualified, explained(rules))
     register_vmap(qualified, rules.vmap)
     kernel = kernel_of(rules)
     library = Library(rules.namespace, "FRAGMENT")
@@ -115,11 +116,32 @@ def register(rules: Rules) -> None:
             register_autocast(qualified, device, IN_AUTOCAST)
 
 
+def explained(rules: Rules) -> Callable[..., Any]:
+    """The rule `fake`, whose errors name the operator and the argument."""
+
+    def fake(*arguments: Any) -> Any:
+        try:
+            return rules.fake(*arguments)
+        except Exception as error:
+            explain(error, rules.operator, arguments)
+            raise
+
+    return fake
+
+
 def same_kind(*tensors: torch.Tensor | None) -> None:
-    """Refuse tensors of two dtypes or on two devices, and dtypes without fractions."""
-    kinds = {(t.dtype, t.device) for t in tensors if t is not None}
-    right = len(kinds) == 1 and all(dtype.is_floating_point for dtype, _ in kinds)
+    """Refuse tensors of two dtypes or on two devices, and those without a kernel."""
+    there = [t for t in tensors if t is not None]
+    kinds = {(t.dtype, t.device) for t in there}
+    right = len(kinds) == 1 and all(takes(t) and t.dim() <= AXES for t in there)
     torch._check(right, lambda: f"expected one floating dtype and device, got {kinds}")
+
+
+def sizes(name: str, tensor: torch.Tensor, text: str) -> torch.Size:
+    """The sizes of a tensor that has as many axes as the text, "(N, IC)"."""
+    right = tensor.dim() == text.count(",") + 1
+    torch._check(right, lambda: f"'{name}' must be {text}, got {tuple(tensor.shape)}")
+    return tensor.shape
 
 
 def total(*terms: torch.Tensor | None) -> torch.Tensor | None:

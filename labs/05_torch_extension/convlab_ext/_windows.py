@@ -8,13 +8,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from convlab_ext._refusals import must_be_tensor, shown
+
+MOST = 1 << 20  # MAX_OPTION of common/arguments.h
+
 
 def pair(operator: str, option: str, value: Any) -> list[Any]:
     """(height, width) of an option given as one number or two."""
     numbers = list(value) if isinstance(value, (tuple, list)) else [value]
     if len(numbers) not in (1, 2) or isinstance(value, str):
+        words = (
+            "'same', 'valid', " if option == "padding" and operator != "unfold" else ""
+        )
         raise ValueError(
-            f"{operator}: '{option}' is {value!r}, expected one number or two"
+            f"{operator}: '{option}' is {shown(value)}, expected {words}one number or "
+            "two"
         )
     return numbers * 2 if len(numbers) == 1 else numbers
 
@@ -23,6 +31,12 @@ def padded_same(
     operator: str, input: Tensor, weight: Tensor, stride: list[int], dilation: list[int]
 ) -> tuple[Tensor, tuple[int, int]]:
     """padding="same": what is left of an odd number of zeros goes to the end."""
+    must_be_tensor(operator, "weight", weight)
+    if weight.dim() != 4:
+        raise ValueError(
+            f"{operator}: 'weight' must be (OC, IC/G, KH, KW), got "
+            f"{tuple(weight.shape)}"
+        )
     if stride != [1, 1]:
         raise ValueError(f"{operator}: padding='same' needs stride 1, as in PyTorch")
     high, wide = (d * (k - 1) for d, k in zip(dilation, weight.shape[2:]))
@@ -42,11 +56,14 @@ def extents(image: Any, kernel: Any, *options: Any) -> list[Any]:
     What leaves no window is refused. Sizes may be symbols: torch._check looks at what
     is known now, and makes the rest a condition that the compiled program keeps.
     """
-    torch._check(all(len(two) == 2 for two in (kernel, *options)), lambda: "not pairs")
+    given = (kernel, *options)
+    pairs = all(len(two) == 2 for two in given)
+    torch._check(pairs, lambda: f"expected two numbers for each option, got {given}")
     found = []
     for size, K, S, P, D in zip(image, kernel, *options):
-        given = f"kernel {K}, stride {S}, padding {P}, dilation {D}"
-        torch._check(K > 0 and S > 0 and P >= 0 and D > 0, lambda g=given: f"got {g}")
+        said = f"kernel {K}, stride {S}, padding {P}, dilation {D}"
+        right = K > 0 and 0 < S <= MOST and 0 <= P <= MOST and 0 < D <= MOST
+        torch._check(right, lambda s=said: f"got {s}, expected at least 1, 1, 0, 1")
         found.append(extent(size, K, S, P, D))
-        torch._check(found[-1] > 0, lambda g=given, s=size: f"no window in {s}: {g}")
+        torch._check(found[-1] > 0, lambda s=said, n=size: f"no window in {n}: {s}")
     return found

@@ -13,13 +13,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from convlab_ext._rules import Rules, convlab, in_front, register
+from convlab_ext._refusals import must_be_tensor, shown
+from convlab_ext._rules import Rules, convlab, in_front, register, same_kind
 
 
 def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """torch.add by convlab's kernels: other may be a number, dtypes are promoted."""
+    must_be_tensor("add", "input", input)
     dtype = input.dtype
     if not isinstance(other, Tensor):
+        if not hasattr(other, "__float__") or getattr(other, "shape", ()):
+            said = f"add: 'other' is {shown(other)}, expected a tensor or a number"
+            raise TypeError(said)
         dtype = torch.result_type(input, other)
         other = torch.full((), other, dtype=dtype, device=input.device)
     elif other.dtype != dtype:
@@ -37,9 +42,10 @@ class Add(Rules):
     def fake(self, input, other, alpha):
         """Both stretched."""
         # BEGIN SOLUTION
+        same_kind(input, other)
         return input.new_empty(torch.broadcast_shapes(input.shape, other.shape))
         # END SOLUTION
-        # STARTER # your code (the reference takes 1 line)
+        # STARTER # your code (the reference takes 2 lines)
         # STARTER raise NotImplementedError
 
     def setup_context(self, ctx, inputs, output):

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from convlab_ext._bilinear import Bilinear, BilinearBackward
-from convlab_ext._rules import convlab, joined, register, same_kind
+from convlab_ext._refusals import must_be_tensor
+from convlab_ext._rules import convlab, joined, register, same_kind, sizes
 from convlab_ext._windows import extents, padded_same, pair
 
 
@@ -25,6 +26,7 @@ def conv2d(
     groups: int = 1,
 ) -> Tensor:
     """torch.nn.functional.conv2d by convlab's kernels; also one image without N."""
+    must_be_tensor("conv2d", "input", input)
     if input.dim() == 3:
         return conv2d(input[None], weight, bias, stride, padding, dilation, groups)[0]
     stride = pair("conv2d", "stride", stride)
@@ -43,8 +45,8 @@ class Conv2d(Bilinear):
     def fake(self, input, weight, bias, stride, padding, dilation, groups):
         """(N, OC, OH, OW), row-major; channels that do not fit are refused."""
         # BEGIN SOLUTION
-        N, IC, IH, IW = input.shape
-        OC, expected, KH, KW = weight.shape
+        N, IC, IH, IW = sizes("input", input, "(N, IC, IH, IW)")
+        OC, expected, KH, KW = sizes("weight", weight, "(OC, IC/G, KH, KW)")
         fits = groups > 0 and expected * groups == IC and OC % groups == 0
         torch._check(fits, lambda: f"{OC} by {expected} filters, {IC} channels")
         fits = bias is None or bias.shape == weight.shape[:1]

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from convlab_ext._bilinear import Bilinear, BilinearBackward
-from convlab_ext._rules import convlab, joined, register, same_kind
+from convlab_ext._refusals import must_be_tensor
+from convlab_ext._rules import convlab, joined, register, same_kind, sizes
 from convlab_ext._windows import extents, padded_same, pair
 
 
@@ -28,6 +29,7 @@ def depthwise_conv2d(
     It takes one image without N as well.
     """
     name = "depthwise_conv2d"
+    must_be_tensor(name, "input", input)
     if input.dim() == 3:
         image = input[None]
         return depthwise_conv2d(image, weight, bias, stride, padding, dilation)[0]
@@ -47,8 +49,8 @@ class DepthwiseConv2d(Bilinear):
     def fake(self, input, weight, bias, stride, padding, dilation):
         """(N, OC, OH, OW), row-major; channels that do not fit are refused."""
         # BEGIN SOLUTION
-        N, IC, IH, IW = input.shape
-        OC, expected, KH, KW = weight.shape
+        N, IC, IH, IW = sizes("input", input, "(N, IC, IH, IW)")
+        OC, expected, KH, KW = sizes("weight", weight, "(OC, 1, KH, KW)")
         torch._check(expected == 1, lambda: f"a filter has 1 channel, not {expected}")
         torch._check(IC > 0 and OC % IC == 0, lambda: f"{OC} filters, {IC} channels")
         fits = bias is None or bias.shape == weight.shape[:1]

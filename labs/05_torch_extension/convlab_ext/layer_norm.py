@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from convlab_ext._refusals import must_be_tensor, shown
 from convlab_ext._rules import Rules, convlab, in_front, register, same_kind
 
 
@@ -26,9 +27,15 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """torch.nn.functional.layer_norm by convlab's kernels; several axes become one."""
+    if not isinstance(normalized_shape, (list, tuple)):
+        raise TypeError(
+            f"layer_norm: 'normalized_shape' is {shown(normalized_shape)}, expected a "
+            "list of sizes"
+        )
     shape, axes = list(normalized_shape), len(normalized_shape)
     if axes < 2:
         return convlab.layer_norm(input, shape, weight, bias, eps)[0]
+    must_be_tensor("layer_norm", "input", input)
     for name, tensor in (("weight", weight), ("bias", bias)):
         fits = tensor is None or list(tensor.shape) == shape
         torch._check(fits, lambda n=name: f"layer_norm: '{n}' must be {shape}")
@@ -89,6 +96,7 @@ class LayerNorm(Rules):
     def fake(self, input, normalized_shape, weight, bias, eps):
         """(..., D), (...), (...); what does not fit is refused."""
         # BEGIN SOLUTION
+        torch._check(input.dim() > 0, lambda: "'input' must be (..., D), got ()")
         *leading, D = input.shape
         for name, sizes in (
             ("normalized_shape", normalized_shape),
@@ -104,7 +112,7 @@ class LayerNorm(Rules):
         mean = input.new_empty(leading, dtype=exact)
         return input.new_empty(input.shape), mean, torch.empty_like(mean)
         # END SOLUTION
-        # STARTER # your code (the reference takes 14 lines)
+        # STARTER # your code (the reference takes 15 lines)
         # STARTER raise NotImplementedError
 
     def setup_context(self, ctx, inputs, output):

@@ -13,11 +13,13 @@ import torch
 from torch import Tensor
 
 from convlab_ext._bilinear import Bilinear, BilinearBackward
-from convlab_ext._rules import convlab, in_front, register, same_kind
+from convlab_ext._refusals import must_be_tensor
+from convlab_ext._rules import convlab, in_front, register, same_kind, sizes
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """torch.nn.functional.linear by convlab's kernels; a weight (IC) is one output."""
+    must_be_tensor("linear", "weight", weight)
     if weight.dim() == 1:
         return linear(input, weight[None], bias)[..., 0]
     return convlab.linear(input, weight, bias)
@@ -32,7 +34,7 @@ class Linear(Bilinear):
         """(..., OC), leading axes as they are; what does not fit is refused."""
         # BEGIN SOLUTION
         *leading, features = input.shape
-        OC, IC = weight.shape
+        OC, IC = sizes("weight", weight, "(OC, IC)")
         torch._check(features == IC, lambda: f"'weight' expects {IC}, got {features}")
         fits = bias is None or bias.shape == weight.shape[:1]
         torch._check(fits, lambda: f"'bias' must be ({OC}), got {bias.shape}")

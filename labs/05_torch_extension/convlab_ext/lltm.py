@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from convlab_ext._rules import Rules, convlab, in_front, register, same_kind
+from convlab_ext._rules import Rules, convlab, in_front, register, same_kind, sizes
 
 Product = Callable[[Tensor, Tensor], Tensor]
 
@@ -96,7 +96,7 @@ class Lltm(Rules):
     def fake(self, input, weight, bias, h, c):
         """(N, H), (N, H), (N, 3*H); what does not fit is refused."""
         # BEGIN SOLUTION
-        (N, IC), (_, H) = input.shape, h.shape
+        (N, IC), (_, H) = sizes("input", input, "(N, IC)"), sizes("h", h, "(N, H)")
         for name, tensor, right in (
             ("weight", weight, (3 * H, H + IC)),
             ("bias", bias, (3 * H,)),

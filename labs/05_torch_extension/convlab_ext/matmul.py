@@ -11,11 +11,14 @@ import torch
 from torch import Tensor
 
 from convlab_ext._bilinear import Bilinear, BilinearBackward
+from convlab_ext._refusals import must_be_tensor
 from convlab_ext._rules import convlab, in_front, register, same_kind
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """torch.matmul by convlab's kernels: vectors, matrices, batches that broadcast."""
+    must_be_tensor("matmul", "input", input)
+    must_be_tensor("matmul", "other", other)
     if other.dim() == 1 and input.dim() > 0:
         return matmul(input, other[:, None]).squeeze(-1)  # a column
     if input.dim() == 1 and other.dim() > 0:

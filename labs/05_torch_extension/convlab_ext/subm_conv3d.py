@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from convlab_ext._rules import Rules, convlab, register, same_kind, total
+from convlab_ext._rules import Rules, convlab, register, same_kind, sizes, total
 
 
 def subm_conv3d(
@@ -25,8 +25,8 @@ def subm_conv3d(
     dilation: int | tuple[int, int, int] = 1,
 ) -> Tensor:
     """Features (P, IC) at points (P, 4) become (P, OC), by convlab's kernels."""
-    one = isinstance(dilation, (int, torch.SymInt))
-    numbers = [dilation] * 3 if one else list(dilation)
+    several = isinstance(dilation, (list, tuple))
+    numbers = list(dilation) if several else [dilation] * 3
     return convlab.subm_conv3d(features, coordinates, weight, bias, numbers)[0]
 
 
@@ -38,8 +38,8 @@ class SubmConv3d(Rules):
     def fake(self, features, coordinates, weight, bias, dilation):
         """(P, OC), and room for as many pairs as there can be."""
         # BEGIN SOLUTION
-        P, IC = features.shape
-        OC, channels, *kernel = weight.shape
+        P, IC = sizes("features", features, "(P, IC)")
+        OC, channels, *kernel = sizes("weight", weight, "(OC, IC, KD, KH, KW)")
         PLACES = kernel[0] * kernel[1] * kernel[2]
         torch._check(channels == IC, lambda: f"'weight' expects {channels}, got {IC}")
         odd = all(size % 2 == 1 for size in kernel)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from convlab_ext._rules import Rules, convlab, register
+from convlab_ext._refusals import must_be_tensor
+from convlab_ext._rules import Rules, convlab, register, same_kind, sizes
 from convlab_ext._windows import extents, pair
 
 
@@ -21,6 +22,7 @@ def unfold(
     stride: int | tuple[int, int] = 1,
 ) -> Tensor:
     """torch.nn.functional.unfold by convlab's kernels; also one image without N."""
+    must_be_tensor("unfold", "input", input)
     if input.dim() == 3:
         return unfold(input[None], kernel_size, dilation, padding, stride)[0]
     return convlab.unfold(
@@ -40,11 +42,12 @@ class Unfold(Rules):
     def fake(self, input, kernel_size, dilation, padding, stride):
         """(N, IC*KH*KW, OH*OW)."""
         # BEGIN SOLUTION
-        N, IC, IH, IW = input.shape
+        same_kind(input)
+        N, IC, IH, IW = sizes("input", input, "(N, IC, IH, IW)")
         OH, OW = extents((IH, IW), kernel_size, stride, padding, dilation)
         return input.new_empty(N, IC * kernel_size[0] * kernel_size[1], OH * OW)
         # END SOLUTION
-        # STARTER # your code (the reference takes 3 lines)
+        # STARTER # your code (the reference takes 4 lines)
         # STARTER raise NotImplementedError
 
     def setup_context(self, ctx, inputs, output):

@@ -24,7 +24,7 @@
 inline void must_be_there(const Tensor &tensor)
 {
     if (!tensor.defined())
-        throw std::runtime_error("a tensor is None, but only a bias may be None");
+        throw std::runtime_error("a tensor is None, expected a tensor");
 }
 
 /* Returns the gradient, or an empty tensor if autograd did not request a gradient. */
@@ -124,7 +124,10 @@ class __attribute__((visibility("hidden"))) Call
     void must(status_t status)
     {
         if (status == STATUS_OK) return;
-        if (ctx.error[0]) throw std::runtime_error(ctx.error);
+        if (ctx.error[0]) {  // callers in Python fill no struct
+            const std::string said = ctx.error;
+            throw std::runtime_error(said.substr(0, said.find(" (was the options")));
+        }
         if (status == STATUS_NOT_IMPLEMENTED)
             throw std::runtime_error("the kernel of this operator is not written yet");
         if (status == STATUS_NO_MEMORY) throw std::runtime_error("out of memory");

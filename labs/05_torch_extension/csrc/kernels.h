@@ -50,7 +50,8 @@ template <typename Function> struct kernels_t {
     Function *cpu_f32, *cpu_f64, *direct_f32, *direct_f64;
     Function *cuda_f16, *cuda_f32, *cuda_f64;
 
-    Function *of(device_t device, dtype_t dtype) const
+    /* The kernel; NULL if this build has none. */
+    Function *find(device_t device, dtype_t dtype) const
     {
         Function *found = nullptr;
         const bool direct = direct_is_on.load(std::memory_order_relaxed);
@@ -61,10 +62,19 @@ template <typename Function> struct kernels_t {
         if (device == DEVICE_CUDA && dtype == DTYPE_F16) found = cuda_f16;
         if (device == DEVICE_CUDA && dtype == DTYPE_F32) found = cuda_f32;
         if (device == DEVICE_CUDA && dtype == DTYPE_F64) found = cuda_f64;
-        if (found) return found;
+        return found;
+    }
+
+    Function *of(device_t device, dtype_t dtype) const
+    {
+        if (Function *found = find(device, dtype)) return found;
+        std::string others;
+        for (const dtype_t other : {DTYPE_F16, DTYPE_F32, DTYPE_F64})
+            if (find(device, other))
+                others += (others.empty() ? ", only for " : ", ") +
+                          std::string(name_of(other));
         throw std::runtime_error(std::string(name) + ": this build has no kernel for " +
-                                 name_of(dtype) + " on " + name_of(device) +
-                                 "; convlab_ext.parts() lists what it has");
+                                 name_of(dtype) + " on " + name_of(device) + others);
     }
 };
 

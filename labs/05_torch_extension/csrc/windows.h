@@ -68,6 +68,8 @@ depthwise_conv2d_params_t depthwise_options(const List &stride, const List &padd
 static inline int64_t windows(int64_t in, int64_t kernel, int64_t stride,
                               int64_t padding, int64_t dilation)
 {
+    const int64_t most = 1 << 20;  // MAX_OPTION of arguments.h
     if (kernel < 1 || stride < 1 || padding < 0 || dilation < 1) return 0;
+    if (stride > most || padding > most || dilation > most) return 0;
     return conv2d_extent(in, kernel, stride, padding, dilation);
 }
