@@ -20,6 +20,7 @@ from tests import put
 from tests.grader.batch import cluster
 from tests.grader.batch.cluster import Cluster, until
 from tests.grader.batch.test_killed_batch import EDITS, GELU, RIGHT, Class
+from tests.grader.batch.test_slurm import graded_on
 
 DEADLINE = 3600.0  # seconds of a run
 
@@ -36,8 +37,8 @@ def hand_in(school: Class, students: int) -> None:
 
 
 def graded(school: Class, nodes: Cluster, kills: list[tuple[str, int]]) -> float:
-    """The seconds of a run. A node dies when so many results are there, and comes back
-    when two more are.
+    """The seconds of a run. A node dies in the middle of a job when so many results are
+    there, and comes back when two more are.
     """
     begin = time.monotonic()
     main = school.batch("loud" if kills else "quiet", ENGINE="slurm", JOBS="2")
@@ -47,6 +48,7 @@ def graded(school: Class, nodes: Cluster, kills: list[tuple[str, int]]) -> float
 
     for node, results in kills:
         until(lambda least=results: done() >= least, DEADLINE)
+        until(lambda name=node: graded_on(school, name), DEADLINE)
         nodes.power_off(node)
         print(f"{node} died: {done()} results", flush=True)
         until(lambda least=results: done() >= least + 2, DEADLINE)
@@ -77,7 +79,7 @@ def main() -> int:
         leases = sorted(file.name for file in (school.jobs() / "leases").glob("[!.]*"))
     print(f"{students} submissions, {results} results, equal: {same}")
     print(f"leases of dead nodes: {len(leases)}; {quiet:.0f} s and {loud:.0f} s")
-    return 0 if same and results == students and leases else 1
+    return 0 if same and results == students and len(leases) == len(kills) else 1
 
 
 if __name__ == "__main__":
