@@ -81,14 +81,14 @@ def run(arguments: Arguments) -> int:
     folder = build_folder() / "batch" / order.made.name
     results.make_folder(folder)
     with Queue(folder, lease=arguments[LEASE] or batch_worker.LEASE_SECONDS) as queue:
-        engine = _engine(arguments, queue)
+        engine = _engine(arguments, queue, len(order.wanted.offers))
         run = _Run(order, queue, work, fresh=arguments[FRESH])
         run.graded(engine)
     _tell_roster(on, run.students)
     return submission.told_missing(run.missing, len(run.students))
 
 
-def _engine(arguments: Arguments, queue: Queue) -> StartCrew:
+def _engine(arguments: Arguments, queue: Queue, tasks: int) -> StartCrew:
     """What starts the processes that grade, here or in Slurm."""
     logs, place = queue.folder / "logs", {"CONVLAB_BUILD": str(build_folder())}
     command = [sys.executable, "-m", "grader", "batch_worker", f"FROM={queue.folder}"]
@@ -101,17 +101,19 @@ def _engine(arguments: Arguments, queue: Queue) -> StartCrew:
 
         def here(jobs: int) -> Crew:
             count, shared = min(slots, jobs), queue.folder / class_tree.NAME
-            disk_room.enough(queue.folder, shared, count, jobs)
+            disk_room.enough(
+                queue.folder, shared, processes=count, tasks=tasks, jobs=jobs
+            )
             return LocalCrew(command, place, logs, count)
 
         return here
     slurm.end(slurm.job_name(logs))  # tasks of a command that was killed
     command += ["OWN_DISK=1"]
-    tasks, words = arguments[JOBS] or slurm.TASKS, arguments[SBATCH].split()
+    most, words = arguments[JOBS] or slurm.TASKS, arguments[SBATCH].split()
     if arguments[TIMED]:
         command, words = [*command, "TIMED=1"], [*slurm.ALONE, *words]
         place["JOBS"] = ""  # all cores of the node
-    return lambda jobs: SlurmCrew(command, place, logs, min(tasks, jobs), words)
+    return lambda jobs: SlurmCrew(command, place, logs, min(most, jobs), words)
 
 
 class _Run:

@@ -197,7 +197,9 @@ def ask(inbox: Path, tmp_path, monkeypatch) -> Callable[..., int]:
             queue.put(id_, {"results": result, "page": ""})
         yield type("Crew", (), {"tend": lambda _: 0, "poll": 0.0})()
 
-    monkeypatch.setattr(batch, "_engine", lambda _, queue: lambda jobs: crew(queue))
+    monkeypatch.setattr(
+        batch, "_engine", lambda _, queue, tasks: lambda jobs: crew(queue)
+    )
 
     def asked(**words: str) -> int:
         return cli.run("batch", [f"{name}={value}" for name, value in words.items()])
