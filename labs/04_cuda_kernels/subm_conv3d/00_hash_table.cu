@@ -117,8 +117,8 @@ static __global__ void sum_kernel(const __grid_constant__ tensor_t features,
     accum sum = bias.data ? accum_from(*at1(&bias, oc)) : 0;
     for (int64_t k = 0; k < PLACES; k++, filter++, next += P) {
         const int32_t read = *next;
-        if (read < 0) continue;
-        for (int64_t ic = 0; ic < IC; ic++)
+        const int64_t first = read < 0 ? IC : 0;  // without a pair there is no term
+        for (int64_t ic = first; ic < IC; ic++)
             sum +=
                 accum_from(filter[ic * PLACES]) * accum_from(*at2(&features, read, ic));
     }

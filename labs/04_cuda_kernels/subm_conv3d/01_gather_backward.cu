@@ -48,8 +48,8 @@ static __global__ void features_kernel(const __grid_constant__ tensor_t grad_out
     accum sum = 0;
     for (int64_t k = 0; k < PLACES; k++, filter++, next += P) {
         const int32_t write = *next;
-        if (write < 0) continue;
-        for (int64_t oc = 0; oc < OC; oc++)
+        const int64_t first = write < 0 ? OC : 0;  // without a pair there is no term
+        for (int64_t oc = first; oc < OC; oc++)
             sum += accum_from(filter[oc * filters.stride[0]]) *
                    accum_from(*at2(&grad_output, write, oc));
     }
