@@ -15,7 +15,7 @@ from pathlib import Path
 from grader.errors import GraderError
 
 MIB = 1 << 20
-TASK = 64 * MIB  # built for a task; gelu of labs 02 to 05 took 165 MiB for all four
+FILE = 20 * MIB  # built for a file; the 20 files of 03 conv2d took 217 MiB
 RESULT = MIB  # results and page of a job, in the queue and on the desk
 KEPT = 256 * MIB  # results of jobs that the last run did not have
 
@@ -31,10 +31,10 @@ def size(folder: Path) -> int:
 
 
 def enough(
-    folder: Path, shared: Path, *, processes: int, tasks: int, jobs: int
+    folder: Path, shared: Path, *, processes: int, files: int, jobs: int
 ) -> None:
     """Raises GraderError if the disk cannot hold so many processes and results."""
-    needed = processes * (size(shared) + tasks * TASK) + jobs * RESULT
+    needed = processes * (size(shared) + files * FILE) + jobs * RESULT
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise GraderError(

@@ -81,14 +81,16 @@ def run(arguments: Arguments) -> int:
     folder = build_folder() / "batch" / order.made.name
     results.make_folder(folder)
     with Queue(folder, lease=arguments[LEASE] or batch_worker.LEASE_SECONDS) as queue:
-        engine = _engine(arguments, queue, len(order.wanted.offers))
+        offers = order.wanted.offers
+        files = sum(len(task.rungs) for task in all_tasks() if task.id in offers)
+        engine = _engine(arguments, queue, files)
         run = _Run(order, queue, work, fresh=arguments[FRESH])
         run.graded(engine)
     _tell_roster(on, run.students)
     return submission.told_missing(run.missing, len(run.students))
 
 
-def _engine(arguments: Arguments, queue: Queue, tasks: int) -> StartCrew:
+def _engine(arguments: Arguments, queue: Queue, files: int) -> StartCrew:
     """What starts the processes that grade, here or in Slurm."""
     logs, place = queue.folder / "logs", {"CONVLAB_BUILD": str(build_folder())}
     command = [sys.executable, "-m", "grader", "batch_worker", f"FROM={queue.folder}"]
@@ -102,7 +104,7 @@ def _engine(arguments: Arguments, queue: Queue, tasks: int) -> StartCrew:
         def here(jobs: int) -> Crew:
             count, shared = min(slots, jobs), queue.folder / class_tree.NAME
             disk_room.enough(
-                queue.folder, shared, processes=count, tasks=tasks, jobs=jobs
+                queue.folder, shared, processes=count, files=files, jobs=jobs
             )
             return LocalCrew(command, place, logs, count)
 

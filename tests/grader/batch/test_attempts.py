@@ -198,7 +198,7 @@ def ask(inbox: Path, tmp_path, monkeypatch) -> Callable[..., int]:
         yield type("Crew", (), {"tend": lambda _: 0, "poll": 0.0})()
 
     monkeypatch.setattr(
-        batch, "_engine", lambda _, queue, tasks: lambda jobs: crew(queue)
+        batch, "_engine", lambda _, queue, files: lambda jobs: crew(queue)
     )
 
     def asked(**words: str) -> int:

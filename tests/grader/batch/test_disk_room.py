@@ -34,10 +34,10 @@ def test_a_disk_that_is_too_small_is_named_before_anything_is_graded(
 ):
     send(inbox, "alice.zip", "mine")
     send(inbox, "bob.zip", "mine")
-    free = SimpleNamespace(free=300 * disk_room.MIB)
+    free = SimpleNamespace(free=150 * disk_room.MIB)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
     with pytest.raises(
-        GraderError, match=r"^grading needs 514 MiB of disk, and .* has 300 MiB free: "
+        GraderError, match=r"^grading needs 202 MiB of disk, and .* has 150 MiB free: "
     ) as error:
         ask(JOBS="2")
     assert "\n" not in str(error.value) and not (tmp_path / "desk").exists()
