@@ -20,6 +20,7 @@ from grader.engine.marks.people import Given, Person
 from grader.verdicts import Verdict
 
 DAY = timedelta(days=1)
+NO_REASON = "not graded: ask your teacher for the reason"
 LOOK_AT = (Verdict.FORBIDDEN, Verdict.SUSPECT)
 
 
@@ -89,9 +90,12 @@ class Total:
         """That the last hand-in could not be graded, and why; "" if it could."""
         return self.refused and f"not graded: {self.refused}"
 
-    def comments(self, part: str) -> str:
-        """The points of each task of a part, and what was said of it, in one text."""
-        said = [self.person.comment, self.refusal, self.lateness(part)]
+    def comments(self, part: str, *, hides: bool) -> str:
+        """The points of each task of a part, and what was said of it, in one text.
+        `hides`: the course hides something, and the reason of a refusal may hold it.
+        """
+        refusal = self.refusal and NO_REASON if hides else self.refusal
+        said = [self.person.comment, refusal, self.lateness(part)]
         said += [item.told for item in self.items if item.part == part]
         return "; ".join(filter(None, said))
 

@@ -56,7 +56,8 @@ def moodle(totals: Sequence[Total], made: Course) -> str:
         who = one.person
         row = [harmless(word) for word in (who.id, who.email, who.name or one.student)]
         for part in made.parts:
-            row += [f"{one.of_part(part.id):g}", harmless(one.comments(part.id))]
+            said = one.comments(part.id, hides=bool(made.hidden))
+            row += [f"{one.of_part(part.id):g}", harmless(said)]
         rows.append(row)
     return _written(rows)
 

@@ -11,6 +11,8 @@ import pytest
 
 from grader.commands import cli
 from grader.engine.marks import desk
+from grader.engine.marks.people import Person
+from grader.engine.marks.total import NO_REASON, total
 from grader.errors import GraderError
 from grader.report import mark_table
 from tests import put
@@ -167,7 +169,9 @@ def test_who_could_not_be_graded_stands_in_the_table_with_the_reason(
     (row,) = [r for r in capsys.readouterr().out.splitlines() if r.startswith("zoe")]
     assert "not graded: zoe.rar cannot be read; missing" in row
     book = (at_desk / "exports" / "moodle.csv").read_text()
-    assert book.count("not graded: zoe.rar cannot be read") == 2  # in each part
+    assert book.count(NO_REASON) == 2 and "zoe.rar" not in book  # the course hides
+    zoe = total("zoe", Person(), None, read(at_desk), "zoe.rar cannot be read")
+    assert zoe.comments("week_1", hides=False).startswith("not graded: zoe.rar")
 
 
 def test_a_refusal_stays_until_its_tasks_are_graded(tmp_path):

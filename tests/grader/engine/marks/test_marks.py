@@ -152,7 +152,7 @@ def test_points_by_hand_survive_a_regrading(tmp_path):
     hand_in(tmp_path, "alice", "2026-11-01T10:00:00+01:00", share=1)
     again = mark(tmp_path, text=BY_HAND)
     assert again.points == 75 + 12 + 4
-    assert again.comments("week_1") == (
+    assert again.comments("week_1", hides=True) == (
         "see me; 01_python_function/add 10 of 10; "
         "02_naive_c/gelu 12 of 20: reads well; q1 4 of 5"
     )
