@@ -65,7 +65,11 @@ BROKEN: dict[str, tuple[Edit, str, str, str]] = {
         "torch.ops.convlab.conv2d for fake tensors (torch.compile) accepts a weight",
     ),
     "a fake kernel that nobody has written, which is no refusal": (
-        ("conv2d.py", "N, IC, IH, IW = input.shape", "raise NotImplementedError"),
+        (
+            "conv2d.py",
+            'N, IC, IH, IW = sizes("input", input, "(N, IC, IH, IW)")',
+            "raise NotImplementedError",
+        ),
         "errors",
         "NOT_IMPLEMENTED",
         "",
