@@ -27,7 +27,7 @@ from grader.verdicts import Verdict
 from tests.grader.checks.memory import border
 from tests.grader.checks.speed import stopwatch
 from tests.labs import ulp
-from tests.proofs import cold, pages, right, trust, watching
+from tests.proofs import cold, dead_workers, pages, right, trust, watching
 from tests.proofs.reference import reference_links, subject_of
 
 SEEDS = """# Many seeds on the reference
@@ -183,6 +183,7 @@ PROOFS: dict[str, Callable[[argparse.Namespace], int]] = {
     "cusim": lambda args: cusim(args.orders),
     "ncu": lambda args: ncu(args.only),
     "ulp": lambda _: ulp.main([]),
+    "class": lambda args: dead_workers.compared(args.students, seed=7),
     "watch": lambda args: watching.main(args.saves, args.only),
 }
 
@@ -197,6 +198,7 @@ def main(arguments: list[str]) -> int:
     lists = ("", *LISTS)
     parser.add_argument("--lab", default="", choices=lists, help="mutations: a list")
     parser.add_argument("--orders", type=int, default=100, help="cusim: of threads")
+    parser.add_argument("--students", type=int, default=300, help="class: so many")
     parser.add_argument("--saves", type=int, default=20, help="watch: of each file")
     args = parser.parse_args(arguments)
     build_tools()
