@@ -395,6 +395,6 @@ def test_a_function_of_aten_is_forbidden(plain, own_build, tmp_path):
 
 @pytest.mark.parametrize("line", ['dlsym(0, "f");', 'asm("nop");', "dl\\\nopen(0);"])
 def test_words_that_reach_elsewhere_are_forbidden(plain, own_build, tmp_path, line):
-    start = "/* Gradients of input"
+    start = "/* Returns gradients of input"
     found = built(tmp_path, "stable/conv2d.cpp", start, f"{line}\n{start}")
     assert "an operator may call only its kernels" in found.forbidden
