@@ -35,7 +35,7 @@ from grader.toolchain.products import failed
 from grader.toolchain.scan.texts import JOINED
 
 NAME = "convlab_ext"
-IMPORTED = ("__init__.py", "_refusals.py", "direct.py")  # with the package, whichever operator
+IMPORTED = ("__init__.py", "_refusals.py", "direct.py")  # by every operator
 PLAIN_RULES = Path(__file__).with_name("plain_rules.py")  # of an exhibit without any
 
 # words of a source that reach for what its symbols do not show

@@ -189,7 +189,8 @@ def ask(inbox: Path, tmp_path, monkeypatch) -> Callable[..., int]:
     )
 
     @contextlib.contextmanager
-    def crew(queue: Queue) -> Iterator[Any]:
+    def crew(_: Any, place: Any, logs: Path, count: int) -> Iterator[Any]:
+        queue = Queue(logs.parent, lease=60)
         for id_ in queue.waiting():
             files = (queue.jobs / id_ / "files").rglob("*.*")
             points = sum(file.stat().st_size for file in files)
@@ -197,9 +198,7 @@ def ask(inbox: Path, tmp_path, monkeypatch) -> Callable[..., int]:
             queue.put(id_, {"results": result, "page": ""})
         yield type("Crew", (), {"tend": lambda _: 0, "poll": 0.0})()
 
-    monkeypatch.setattr(
-        batch, "_engine", lambda _, queue, files: lambda jobs: crew(queue)
-    )
+    monkeypatch.setattr(batch, "LocalCrew", crew)
 
     def asked(**words: str) -> int:
         return cli.run("batch", [f"{name}={value}" for name, value in words.items()])

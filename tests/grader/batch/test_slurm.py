@@ -82,11 +82,14 @@ def test_a_task_that_fails_is_submitted_again_and_one_that_is_done_is_not(
 
 
 @needs_slurm
-def test_an_end_is_an_end_for_tasks_that_run_and_wait(crew, nodes):
-    with crew("trap 'echo ended; exit' TERM; sleep 60 & wait", 6) as made:
-        tended(made, lambda: states(nodes).count("RUNNING") == 4)
+def test_an_end_is_an_end_for_tasks_that_run_and_wait(crew, nodes, tmp_path):
+    ready, ended = put(tmp_path / "ready"), put(tmp_path / "ended")
+    trap = f"trap 'echo x >> {ended}; exit' TERM"
+    with crew(f"{trap}; echo x >> {ready}; sleep 60 & wait", 6) as made:
+        tended(made, lambda: ready.read_text() == "x\n" * 4)
         assert states(nodes).count("PENDING") == 2
-    assert not states(nodes) and made.last_words() == "ended"
+    until(lambda: not states(nodes))
+    assert ended.read_text() == "x\n" * 4
 
 
 @needs_slurm
@@ -97,7 +100,7 @@ def test_a_command_that_was_killed_leaves_tasks_that_the_next_one_ends(crew, nod
     slurm.end(slurm.job_name(other))
     assert states(nodes)
     slurm.end(made.name)
-    assert not states(nodes)
+    until(lambda: not states(nodes))
     with pytest.raises(GraderError, match="of Slurm was cancelled; run the same"):
         tended(made, lambda: False)
 

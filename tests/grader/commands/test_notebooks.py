@@ -15,7 +15,6 @@ import re
 import shutil
 import sys
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from convlab._native import python_folder
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from signatures import SIGNATURES
 
-from grader.commands.notebooks import FOLDED, all_notebooks, execute, page, why
+from grader.commands.notebooks import all_notebooks, execute, why
 from grader.course.rungs import ROOT
 from grader.solution_marks import REGION
 from grader.verdicts import Verdict
@@ -115,26 +114,6 @@ def executed(path: Path, folder: Path, root: Path = ROOT) -> dict[str, str]:
     """What each cell showed, by the cell's id."""
     notebook = execute(nbformat.read(path, as_version=4), folder, root)
     return {c.id: text_of(c) for c in notebook.cells if c.cell_type == "code"}
-
-
-@pytest.mark.parametrize("path", all_notebooks(), ids=lambda path: path.stem)
-def test_the_check_of_an_exercise_is_folded(path):
-    """Its code computes the answer in another way."""
-    cells = nbformat.read(path, as_version=4).cells
-    own = re.compile("(#|//) your (code|answer)")
-    after = [check for cell, check in pairwise(cells) if own.search(cell.source)]
-    assert after
-    for check in after:
-        assert check.metadata.jupyter.source_hidden and FOLDED in check.metadata.tags
-
-
-def test_a_page_shows_what_a_check_printed_and_not_its_code():
-    check = nbformat.v4.new_code_cell("the_answer()", metadata={"tags": [FOLDED]})
-    check.outputs = [nbformat.v4.new_output("stream", text="not yet")]
-    cells = [nbformat.v4.new_code_cell("the_exercise()"), check]
-    shown = page(nbformat.v4.new_notebook(cells=cells))
-    assert "the_answer" not in shown and "not yet" in shown
-    assert "the_exercise" in shown
 
 
 def test_the_kernel_is_the_python_that_runs_the_tests(tmp_path):

@@ -308,7 +308,8 @@ def test_marks_are_shown_and_exported_with_what_was_decided(
     assert [row[0] for row in rows[2:]] == ["'=bob", "x", "Alice Example"]
     assert rows[-1][5:] == ["26", "65"]
     book = list(csv.reader((folder / "moodle.csv").read_text().splitlines()))
-    assert book[-1][4] == "see me; 02_naive_c/gelu: reads well"
+    shown = "see me; 01_python_function/add 10 of 10; 02_naive_c/gelu 12 of 20: reads "
+    assert book[-1][4] == shown + "well; q1 4 of 5"
 
 
 def test_points_by_hand_below_the_grader_s_are_listed(at_desk, monkeypatch, capsys):
