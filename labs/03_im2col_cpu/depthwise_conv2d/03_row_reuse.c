@@ -102,7 +102,7 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     real *all = ctx_scratch(ctx, (size_t)(T * s.SIZE) * sizeof(real));
     if (!planes || !filters || !all) return STATUS_NO_MEMORY;
     memset(all, 0, (size_t)(T * s.SIZE) * sizeof(real));
-#pragma omp parallel for num_threads(ctx->threads)  // T changes no result
+#pragma omp parallel for num_threads(ctx->threads)  // results equal bit for bit
     for (int64_t t = 0; t < T; t++) {
         real *padded = all + t * s.SIZE;
         for (int64_t i = PLANES * t / T * M; i < PLANES * (t + 1) / T * M; i++) {

@@ -5,8 +5,8 @@
  *   limit   all cores share the memory; for small tensors, starting threads takes time
  *   run     make bench T=03_im2col_cpu/gelu/03
  *
- * Covers all shapes and strides. For two threads, add THREADS=2 to the command. Any
- * number of threads gives the same bits. Workspace: copies of non-contiguous inputs.
+ * Covers all shapes and strides. THREADS=2 measures two threads. Any number of threads
+ * gives the same result, bit for bit. Workspace: copies of non-contiguous inputs.
  */
 #include "operators.h"
 

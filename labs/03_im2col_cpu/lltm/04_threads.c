@@ -5,7 +5,7 @@
  *   limit   with few samples, packing the weight and starting threads takes the time
  *   run     make bench T=03_im2col_cpu/lltm/04
  *
- * Forward. Any number of threads gives the same bits. Workspace: as in 02_vector_gates.
+ * Forward. Any number of threads gives equal results, bit for bit. Workspace: as in 02.
  */
 #include "operators.h"
 #include "vector.h"

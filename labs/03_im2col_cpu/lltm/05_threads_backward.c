@@ -5,7 +5,7 @@
  *   limit   with few samples, packing the weight and starting threads takes the time
  *   run     make bench T=03_im2col_cpu/lltm/05
  *
- * Any number of threads gives the same bits. Workspace: as in 03_vector_backward.
+ * Any number of threads gives the same result, bit for bit. Workspace: as in 03.
  */
 #include "operators.h"
 #include "vector.h"

@@ -6,7 +6,7 @@
  *   run     make bench T=03_im2col_cpu/matmul/06
  *
  * Computes forward for all shapes and strides. Any number of threads gives the same
- * bits, because no sum is split among threads. Workspace: as in 05_packed.
+ * result, bit for bit: no sum is split among threads. Workspace: as in 05_packed.
  */
 #include "blocks.h"
 

@@ -5,7 +5,7 @@
  *   limit   building the rulebook takes a large part of the time
  *   run     make bench T=03_im2col_cpu/subm_conv3d/04
  *
- * Forward. Any number of threads gives the same bits, as no sum is split. Workspace: as
+ * Forward. Any number of threads gives the same result, bit for bit. Workspace: as
  * in 01_half_searches, packed weight, rulebook, copies of non-contiguous tensors.
  */
 #include "operators.h"

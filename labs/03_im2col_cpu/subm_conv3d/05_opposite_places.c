@@ -6,7 +6,7 @@
  *   run     make bench T=03_im2col_cpu/subm_conv3d/05
  *
  * Covers grad_features. The threads divide the vectors of input channels, so any number
- * of threads gives the same bits. Workspace: the packed weight, and copies of
+ * of threads gives equal results, bit for bit. Workspace: packed weight, copies of
  * grad_output and weight if these tensors are non-contiguous.
  */
 #include "operators.h"

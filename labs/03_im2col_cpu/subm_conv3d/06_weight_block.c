@@ -6,8 +6,8 @@
  *   run     make bench T=03_im2col_cpu/subm_conv3d/06
  *
  * Covers grad_weight and grad_bias. The threads divide the blocks of grad_weight, so
- * any number of threads gives the same bits. Workspace: grad_weight again, and copies
- * of grad_output and features if these tensors are non-contiguous.
+ * any number of threads gives equal results, bit for bit. Workspace: grad_weight, and
+ * copies of grad_output and features if these tensors are non-contiguous.
  */
 #include "operators.h"
 #include "vector.h"
