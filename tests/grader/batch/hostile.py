@@ -101,6 +101,18 @@ def with_left(says: str, *names: str) -> Hostile:
 NONE = "none of the files that the course asks for"
 LEFT = r"not graded, outside of labs/<lab>/<operator>/"
 TWO = "two different files"
+LINK = "not graded, a link: hand in the file itself: labs"
+NO_FILE = "not graded, no plain file: labs"
+
+
+def beside(kind: bytes, target: str, says: str) -> Hostile:
+    """A member of this kind in place of a file, beside a plain file."""
+    other = GELU.replace("00_d", "07_d")
+    return Hostile(
+        lambda: tarred({other: b"mine"}, (GELU, kind, target)), says, "alice.tar.gz"
+    )
+
+
 HOSTILE: dict[str, Hostile] = {
     "traversal": with_left(LEFT, *ABOVE),
     "traversal in labs": with_left(
@@ -211,24 +223,6 @@ HOSTILE: dict[str, Hostile] = {
     "truncated tar.gz": Hostile(
         lambda: tarred(MINE)[:-40], "cannot be read as a folder", "alice.tar.gz"
     ),
-    **{
-        what: Hostile(
-            lambda kind=kind: tarred(
-                {GELU.replace("00_d", "07_d"): b"mine"}, (GELU, kind, "/etc/passwd")
-            ),
-            "not graded, a link: hand in the file itself: labs",
-            "alice.tar.gz",
-        )
-        for kind, what in LINKS
-    },
-    **{
-        what: Hostile(
-            lambda kind=kind: tarred(
-                {GELU.replace("00_d", "07_d"): b"mine"}, (GELU, kind, "")
-            ),
-            "not graded, no plain file: labs",
-            "alice.tar.gz",
-        )
-        for kind, what in DEVICES
-    },
+    **{what: beside(kind, "/etc/passwd", LINK) for kind, what in LINKS},
+    **{what: beside(kind, "", NO_FILE) for kind, what in DEVICES},
 }
