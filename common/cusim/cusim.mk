@@ -134,9 +134,11 @@ $(LIB): $(OBJECTS)
 $(FOLDER)/%.o: $(HERE)src/% $(FOLDER)/flags
 	@$(CXX) $(RUNTIME) -MMD -MF $(@:.o=.d) -MT $@ -c -o $@.new $< && mv $@.new $@
 
+# without -I: a copy of the sources with its objects is up to date at another path
+KEPT := $(CXX) $(filter-out -I%,$(RUNTIME))
 $(FOLDER)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CXX) $(RUNTIME)' | cmp -s - $@ || echo '$(CXX) $(RUNTIME)' > $@
+	@echo '$(KEPT)' | cmp -s - $@ || echo '$(KEPT)' > $@
 
 flags:
 	@echo '$(FLAGS)'
