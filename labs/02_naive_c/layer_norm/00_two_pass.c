@@ -10,9 +10,15 @@
 /* Returns a view of row r of t. Rows are numbered over all axes but the last. */
 static tensor_t row_of(const tensor_t *t, int64_t r)
 {
-    const int32_t d = t->ndim - 1;
-    real *data = real_data(t) + tensor_offset(t, d, r);
-    return (tensor_t){.data = data, .size = {t->size[d]}, .stride = {t->stride[d]}};
+    const int32_t last = t->ndim - 1;
+    return (tensor_t){
+        .data = real_data(t) + tensor_offset(t, last, r),
+        .ndim = 1,
+        .dtype = t->dtype,
+        .device = t->device,
+        .size = {t->size[last]},
+        .stride = {t->stride[last]},
+    };
 }
 
 /* Returns the address of t[r]. t is mean or rstd: a tensor of accum, one per row. */
