@@ -2,16 +2,19 @@
 """`make debug` runs one case of one rung under a debugger, with its inputs on disk.
 
 A rung in C is built with -O0 -g. `worker --replay` runs it under gdb, which stops at
-its functions. A file of lab 01 and the call of an operator of lab 05 run under pdb. The
-case's tensors are .npy files.
+its functions. A file of lab 01 and the call of an operator of lab 05 run under pdb, in
+this process: PyTorch is loaded already. The case's tensors are .npy files.
 """
 
 from __future__ import annotations
 
+import bdb
 import os
 import re
+import runpy
 import shutil
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -99,7 +102,7 @@ OPTIONS = (T, CASE, SEED, DTYPE, THREAD, BLOCK)
 
 
 def run(arguments: Arguments) -> NoReturn:
-    """Start the debugger in place of this process."""
+    """Start the debugger, and end with it."""
     debug(
         arguments[T],
         arguments[CASE],
@@ -119,7 +122,7 @@ def debug(
     thread: tuple[int, ...] = (0,),
     block: tuple[int, ...] = (0,),
 ) -> NoReturn:
-    """Start the debugger in place of this process, on the numbers of a dtype.
+    """Start the debugger on the numbers of a dtype, and end with it.
 
     Raises GraderError if `wanted` is not one rung, or has no such case.
     """
@@ -235,8 +238,26 @@ def _python(now: Situation, found: str) -> NoReturn:
             options=signature.resolve(now.case.options),
         )
     )
-    terminal.say("pdb loads PyTorch first, then stops in front of the call")
-    _become([sys.executable, str(script)])
+    terminal.say("pdb stops in front of the call")
+    _replay(script)
+
+
+def _replay(script: Path) -> NoReturn:
+    """Run a script in this process, and end with it."""
+    working.hide()
+    os.chdir(ROOT)
+    sys.argv = [str(script)]
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    except bdb.BdbQuit:
+        sys.exit(0)  # a person typed q
+    except Exception as error:
+        called = error.__traceback__
+        while called and called.tb_frame.f_code.co_filename != str(script):
+            called = called.tb_next
+        traceback.print_exception(error.with_traceback(called))
+        sys.exit(1)
+    sys.exit(0)
 
 
 def _c(now: Situation) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from grader.commands import debug
 from grader.errors import GraderError
 from grader.toolchain.extension import package
 from grader.toolchain.make import build_folder
+from tests import ROOT
 from tests.conftest import needs_gdb
 from tests.labs.extension import FOLDER
 
@@ -26,7 +28,7 @@ SEED = 5
 
 @pytest.fixture
 def command_for(tools, monkeypatch):
-    """The command that `make debug` becomes, instead of becoming it."""
+    """The command that does what `make debug` would do now, instead of doing it."""
 
     class Become(Exception):
         pass
@@ -36,6 +38,9 @@ def command_for(tools, monkeypatch):
 
     def captured(wanted: str, case: str | None = CASE) -> list[str]:
         monkeypatch.setattr(debug, "_become", become)
+        monkeypatch.setattr(
+            debug, "_replay", lambda s: become([sys.executable, str(s)])
+        )
         with pytest.raises(Become) as raised:
             debug.debug(wanted, case, SEED)
         return raised.value.args[0]
@@ -198,6 +203,38 @@ def test_pdb_gets_the_options_and_the_seed_s_numbers(command_for):
     right = torch.from_numpy(saved("input", rung, "all_options")).sum().item()
     assert f"{right:.9g}"[:9] in said
     assert "output (2, 2, 4, 8)" in said
+
+
+@pytest.fixture
+def here(tools):
+    """`make debug` of a file of lab 01, whole: words for pdb -> its process."""
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        names = ["T=01_python_function/linear", "CASE=small"]
+        return subprocess.run(
+            [sys.executable, "-m", "grader", "debug", *names],
+            cwd=ROOT,
+            input="".join(f"{word}\n" for word in words),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+def test_the_key_q_ends_make_debug_without_an_error(here):
+    done = here("p inputs['weight'].shape", "q")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "torch.Size([5, 4])" in done.stdout
+
+
+def test_an_error_in_the_file_is_shown_without_the_grader_s_own_calls(here):
+    done = here("arguments[1] = None", "c")
+    assert done.returncode == 1
+    first = done.stderr.splitlines()[1]
+    assert "replay.py" in first and "00_matmul.py" in done.stderr
+    assert "grader/" not in done.stderr
 
 
 # ---- lab 05 --------------------------------------------------------------------------
