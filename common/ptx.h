@@ -38,13 +38,12 @@
 
 #define PTX_MMA(name, finish)                                                          \
     inline void name(float(&d)[4], const unsigned(&a)[4], const unsigned(&b)[2],       \
-                     const float(&c)[4], cusim::Where where = cusim::Where::here())    \
+                     const float(&c)[4], CUSIM_WHERE)                                  \
     {                                                                                  \
         cusim::mma_together({d, a, b, c}, finish, "ptx::" #name, where);               \
     }
 #define PTX_LDMATRIX(name, count, transposed)                                          \
-    CUSIM_INLINE void name(unsigned(&r)[count], const void *row,                       \
-                           cusim::Where where = cusim::Where::here())                  \
+    CUSIM_INLINE void name(unsigned(&r)[count], const void *row, CUSIM_WHERE)          \
     {                                                                                  \
         cusim::ldmatrix<count, transposed>(r, row, "ptx::" #name " x" #count, where);  \
     }
@@ -68,15 +67,14 @@ inline unsigned to_tf32(float x)
 }
 
 template <int bytes>
-CUSIM_INLINE void cp_async(void *shared, const void *global,
-                           cusim::Where where = cusim::Where::here())
+CUSIM_INLINE void cp_async(void *shared, const void *global, CUSIM_WHERE)
 {
     cusim::start_copy<bytes>(shared, global, bytes, "ptx::cp_async", where);
 }
 
 template <int bytes>
 CUSIM_INLINE void cp_async_zfill(void *shared, const void *global, unsigned n,
-                                 cusim::Where where = cusim::Where::here())
+                                 CUSIM_WHERE)
 {
     cusim::start_copy<bytes>(shared, global, n, "ptx::cp_async_zfill", where);
 }

@@ -22,7 +22,7 @@ namespace cooperative_groups
 class thread_block
 {
   public:
-    static void sync(cusim::Where where = cusim::Where::here())
+    static void sync(CUSIM_WHERE)
     {
         cusim::barrier(0, "thread_block::sync", where);
     }
@@ -96,49 +96,42 @@ template <class Group> class warp_group
         const unsigned below = (1u << cusim::lane_number()) - 1;
         return unsigned(__popc(lanes & below));
     }
-    void sync(cusim::Where where = cusim::Where::here()) const
+    void sync(CUSIM_WHERE) const
     {
         __syncwarp(lanes, where);
     }
-    int any(int predicate, cusim::Where where = cusim::Where::here()) const
+    int any(int predicate, CUSIM_WHERE) const
     {
         return __any_sync(lanes, predicate, where);
     }
-    int all(int predicate, cusim::Where where = cusim::Where::here()) const
+    int all(int predicate, CUSIM_WHERE) const
     {
         return __all_sync(lanes, predicate, where);
     }
-    unsigned ballot(int predicate, cusim::Where where = cusim::Where::here()) const
+    unsigned ballot(int predicate, CUSIM_WHERE) const
     {
         return self().ranks_of(__ballot_sync(lanes, predicate, where));
     }
-    template <class T>
-    unsigned match_any(T value, cusim::Where where = cusim::Where::here()) const
+    template <class T> unsigned match_any(T value, CUSIM_WHERE) const
     {
         return self().ranks_of(__match_any_sync(lanes, value, where));
     }
-    template <class T>
-    unsigned match_all(T value, int &all,
-                       cusim::Where where = cusim::Where::here()) const
+    template <class T> unsigned match_all(T value, int &all, CUSIM_WHERE) const
     {
         return self().ranks_of(__match_all_sync(lanes, value, &all, where));
     }
-    template <class T>
-    T shfl(T value, int rank, cusim::Where where = cusim::Where::here()) const
+    template <class T> T shfl(T value, int rank, CUSIM_WHERE) const
     {
         const int lane = self().lane_of(rank);
         return cusim::from_lane(lanes, value, lane, "shfl of a group", where);
     }
-    template <class T>
-    T shfl_up(T value, unsigned delta, cusim::Where where = cusim::Where::here()) const
+    template <class T> T shfl_up(T value, unsigned delta, CUSIM_WHERE) const
     {
         const int rank = int(thread_rank()), from = rank - int(delta);
         const int lane = self().lane_of(from < 0 ? rank : from);
         return cusim::from_lane(lanes, value, lane, "shfl_up of a group", where);
     }
-    template <class T>
-    T shfl_down(T value, unsigned delta,
-                cusim::Where where = cusim::Where::here()) const
+    template <class T> T shfl_down(T value, unsigned delta, CUSIM_WHERE) const
     {
         const int rank = int(thread_rank()), from = rank + int(delta);
         const int lane = self().lane_of(from < int(num_threads()) ? from : rank);
@@ -190,8 +183,7 @@ class thread_block_tile : public warp_group<thread_block_tile<N, Parent>>
     {
         return parent_rank((Parent *)nullptr) / N;
     }
-    template <class T>
-    T shfl_xor(T value, unsigned mask, cusim::Where where = cusim::Where::here()) const
+    template <class T> T shfl_xor(T value, unsigned mask, CUSIM_WHERE) const
     {
         const unsigned from = thread_rank() ^ mask;
         const int lane = lane_of(int(from < N ? from : thread_rank()));
@@ -288,31 +280,28 @@ class coalesced_group : public warp_group<coalesced_group>
     }
 };
 
-inline coalesced_group coalesced_threads(cusim::Where where = cusim::Where::here())
+inline coalesced_group coalesced_threads(CUSIM_WHERE)
 {
     return coalesced_group(cusim::active_mask(where));
 }
 
 /* The lanes of a group that have the same predicate, or the same label, as this one. */
 template <class Group>
-coalesced_group binary_partition(const Group &group, bool predicate,
-                                 cusim::Where where = cusim::Where::here())
+coalesced_group binary_partition(const Group &group, bool predicate, CUSIM_WHERE)
 {
     const unsigned yes = __ballot_sync(group.cusim_mask(), predicate, where);
     return coalesced_group(predicate ? yes : group.cusim_mask() & ~yes);
 }
 
 template <class Group, class Label>
-coalesced_group labeled_partition(const Group &group, Label label,
-                                  cusim::Where where = cusim::Where::here())
+coalesced_group labeled_partition(const Group &group, Label label, CUSIM_WHERE)
 {
     return coalesced_group(__match_any_sync(group.cusim_mask(), label, where));
 }
 
 /* ---- groups of any kind ---------------------------------------------------------- */
 
-template <class Group>
-void sync(const Group &group, cusim::Where where = cusim::Where::here())
+template <class Group> void sync(const Group &group, CUSIM_WHERE)
 {
     group.sync(where);
 }

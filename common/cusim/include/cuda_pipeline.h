@@ -7,8 +7,7 @@
 
 /* Copies `size` bytes to shared memory. size is a constant 4, 8 or 16, as for nvcc. */
 CUSIM_INLINE void __pipeline_memcpy_async(void *shared, const void *global,
-                                          size_t bytes, size_t zeros = 0,
-                                          cusim::Where where = cusim::Where::here())
+                                          size_t bytes, size_t zeros = 0, CUSIM_WHERE)
 {
     const char *call = "__pipeline_memcpy_async";
     const unsigned source = unsigned(bytes - zeros);

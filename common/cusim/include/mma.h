@@ -278,8 +278,7 @@ namespace wmma
 template <class Use, int m, int n, int k, class T, class Layout>
 CUSIM_INLINE void load_matrix_sync(fragment<Use, m, n, k, T, Layout> &to,
                                    const typename cusim::Element<T>::stored *matrix,
-                                   unsigned stride,
-                                   cusim::Where where = cusim::Where::here())
+                                   unsigned stride, CUSIM_WHERE)
 {
     constexpr bool by_rows = cusim::same_type<Layout, row_major>;
     static_assert(!cusim::same_type<Layout, void>,
@@ -292,7 +291,7 @@ CUSIM_INLINE void load_matrix_sync(fragment<Use, m, n, k, T, Layout> &to,
 template <int m, int n, int k, class T>
 CUSIM_INLINE void load_matrix_sync(fragment<accumulator, m, n, k, T> &to,
                                    const T *matrix, unsigned stride, layout_t layout,
-                                   cusim::Where where = cusim::Where::here())
+                                   CUSIM_WHERE)
 {
     cusim::check_matrix(matrix, stride, where);
     cusim::load_fragment<true>(to, matrix, stride, layout == mem_row_major);
@@ -301,8 +300,7 @@ CUSIM_INLINE void load_matrix_sync(fragment<accumulator, m, n, k, T> &to,
 template <int m, int n, int k, class T>
 CUSIM_INLINE void store_matrix_sync(T *matrix,
                                     const fragment<accumulator, m, n, k, T> &from,
-                                    unsigned stride, layout_t layout,
-                                    cusim::Where where = cusim::Where::here())
+                                    unsigned stride, layout_t layout, CUSIM_WHERE)
 {
     cusim::check_matrix(matrix, stride, where);
     cusim::store_fragment(from, matrix, stride, layout == mem_row_major);
@@ -314,7 +312,7 @@ inline void mma_sync(fragment<accumulator, m, n, k, TD> &d,
                      const fragment<matrix_a, m, n, k, T, LA> &a,
                      const fragment<matrix_b, m, n, k, T, LB> &b,
                      const fragment<accumulator, m, n, k, TC> &c, bool satf = false,
-                     cusim::Where where = cusim::Where::here())
+                     CUSIM_WHERE)
 {
     typedef fragment<matrix_a, m, n, k, T, LA> A;
     typedef fragment<matrix_b, m, n, k, T, LB> B;

@@ -35,8 +35,7 @@ CUSIM_OPERATION(bit_xor, T(a ^ b))
 #undef CUSIM_OPERATION
 
 template <unsigned N, class P, class T, class Operation>
-T reduce(const thread_block_tile<N, P> &tile, T value, Operation operation,
-         cusim::Where where = cusim::Where::here())
+T reduce(const thread_block_tile<N, P> &tile, T value, Operation operation, CUSIM_WHERE)
 {
     for (unsigned bit = N / 2; bit > 0; bit /= 2)
         value = operation(value, tile.shfl_xor(value, bit, where));
@@ -44,8 +43,7 @@ T reduce(const thread_block_tile<N, P> &tile, T value, Operation operation,
 }
 
 template <class T, class Operation>
-T reduce(const coalesced_group &group, T value, Operation operation,
-         cusim::Where where = cusim::Where::here())
+T reduce(const coalesced_group &group, T value, Operation operation, CUSIM_WHERE)
 {
     T result = group.shfl(value, 0, where);
     for (unsigned rank = 1; rank < group.size(); rank++)

@@ -125,8 +125,6 @@ struct cudaPointerAttributes {
     void *devicePointer, *hostPointer;
 };
 
-#define CUSIM_WHERE ::cusim::Where where = ::cusim::Where::here()
-
 /* ---- errors ---------------------------------------------------------------------- */
 
 cudaError_t cudaGetLastError();

@@ -33,8 +33,7 @@ template <class T> CUSIM_QUIET inline T swapped(T *address, T compare, T value)
 
 /* Defines name(address, b): sets *address to `expression` of b and the old value a. */
 #define CUSIM_ATOMIC_AS(name, type, expression)                                        \
-    inline type name(type *address, type operand,                                      \
-                     cusim::Where where = cusim::Where::here())                        \
+    inline type name(type *address, type operand, CUSIM_WHERE)                         \
     {                                                                                  \
         cusim::atomic(address, sizeof *address, where);                                \
         return cusim::changed(address, operand, [](type a, type b) CUSIM_QUIET {       \
@@ -82,8 +81,7 @@ CUSIM_ATOMIC(atomicXor, unsigned, a ^ b)
 CUSIM_ATOMIC(atomicXor, cusim_ull, a ^ b)
 
 #define CUSIM_ATOMIC_CAS(name, type)                                                   \
-    inline type name(type *address, type compare, type value,                          \
-                     cusim::Where where = cusim::Where::here())                        \
+    inline type name(type *address, type compare, type value, CUSIM_WHERE)             \
     {                                                                                  \
         cusim::atomic(address, sizeof *address, where);                                \
         return cusim::swapped(address, compare, value);                                \

@@ -153,7 +153,7 @@ CUSIM_QUIET inline void finish_nothing(void *const[32], unsigned)
 
 #define CUSIM_SHUFFLE(name, how, type, operand_type, operand)                          \
     inline type name(unsigned mask, type value, operand_type operand,                  \
-                     int width = warpSize, cusim::Where where = cusim::Where::here())  \
+                     int width = warpSize, CUSIM_WHERE)                                \
     {                                                                                  \
         return cusim::shuffle(mask, value, cusim::Shuffle::how, int(operand), width,   \
                               #name, where);                                           \
@@ -172,32 +172,27 @@ CUSIM_SHUFFLES(unsigned long long)
 CUSIM_SHUFFLES(float)
 CUSIM_SHUFFLES(double)
 
-inline unsigned __ballot_sync(unsigned mask, int predicate,
-                              cusim::Where where = cusim::Where::here())
+inline unsigned __ballot_sync(unsigned mask, int predicate, CUSIM_WHERE)
 {
     return cusim::vote(mask, predicate != 0, "__ballot_sync", where);
 }
 
-inline int __any_sync(unsigned mask, int predicate,
-                      cusim::Where where = cusim::Where::here())
+inline int __any_sync(unsigned mask, int predicate, CUSIM_WHERE)
 {
     return cusim::vote(mask, predicate != 0, "__any_sync", where) != 0;
 }
 
-inline int __all_sync(unsigned mask, int predicate,
-                      cusim::Where where = cusim::Where::here())
+inline int __all_sync(unsigned mask, int predicate, CUSIM_WHERE)
 {
     return cusim::vote(mask, predicate == 0, "__all_sync", where) == 0;
 }
 
 #define CUSIM_MATCHES(type)                                                            \
-    inline unsigned __match_any_sync(unsigned mask, type value,                        \
-                                     cusim::Where where = cusim::Where::here())        \
+    inline unsigned __match_any_sync(unsigned mask, type value, CUSIM_WHERE)           \
     {                                                                                  \
         return cusim::match(mask, value, "__match_any_sync", where).same;              \
     }                                                                                  \
-    inline unsigned __match_all_sync(unsigned mask, type value, int *all,              \
-                                     cusim::Where where = cusim::Where::here())        \
+    inline unsigned __match_all_sync(unsigned mask, type value, int *all, CUSIM_WHERE) \
     {                                                                                  \
         const cusim::Match match =                                                     \
             cusim::match(mask, value, "__match_all_sync", where);                      \
@@ -222,8 +217,7 @@ CUSIM_MATCHES(double)
             return type(expression);                                                   \
         }                                                                              \
     };                                                                                 \
-    inline type name(unsigned mask, type value,                                        \
-                     cusim::Where where = cusim::Where::here())                        \
+    inline type name(unsigned mask, type value, CUSIM_WHERE)                           \
     {                                                                                  \
         return cusim::reduce<cusim_##name##_##type>(mask, value, #name, where);        \
     }
@@ -238,13 +232,12 @@ CUSIM_REDUCE(__reduce_or_sync, unsigned, a | b)
 CUSIM_REDUCE(__reduce_xor_sync, unsigned, a ^ b)
 #undef CUSIM_REDUCE
 
-inline void __syncwarp(unsigned mask = 0xffffffffu,
-                       cusim::Where where = cusim::Where::here())
+inline void __syncwarp(unsigned mask = 0xffffffffu, CUSIM_WHERE)
 {
     cusim::together(mask, nullptr, cusim::finish_nothing, "__syncwarp", where);
 }
 
-inline unsigned __activemask(cusim::Where where = cusim::Where::here())
+inline unsigned __activemask(CUSIM_WHERE)
 {
     return cusim::active_mask(where);
 }

@@ -34,7 +34,7 @@ enum { warpSize = 32 };
 namespace cusim
 {
 
-/* A line of the .cu file. As a default argument, Where::here() is the caller's line. */
+/* A line of the .cu file. The parameter CUSIM_WHERE is the caller's line by default. */
 struct Where {
     const char *file;
     int line;
@@ -44,6 +44,7 @@ struct Where {
         return {file, line};
     }
 };
+#define CUSIM_WHERE ::cusim::Where where = ::cusim::Where::here()
 
 /* The race check ignores such a function: kernel arguments are in host memory. */
 #define CUSIM_UNTRACED __attribute__((no_sanitize_thread))
@@ -97,8 +98,7 @@ template <class... P> struct Launch {
 
 /* launch(kernel, "kernel", config)(arguments) launches a kernel without overloads. */
 template <class... P>
-Launch<P...> launch(void (*kernel)(P...), const char *name, Config config,
-                    Where where = Where::here())
+Launch<P...> launch(void (*kernel)(P...), const char *name, Config config, CUSIM_WHERE)
 {
     return {kernel, name, config, where};
 }
@@ -125,8 +125,7 @@ template <class F> struct LaunchAny {
 /* launch_any launches overloaded kernels, or a template with deduced arguments:
  * launch_any([&](auto... a) { kernel(a...); }, "kernel", config)(arguments). */
 template <class F>
-LaunchAny<F> launch_any(F kernel, const char *name, Config config,
-                        Where where = Where::here())
+LaunchAny<F> launch_any(F kernel, const char *name, Config config, CUSIM_WHERE)
 {
     return {kernel, name, config, where};
 }

@@ -7,44 +7,41 @@
 
 /* ---- barriers -------------------------------------------------------------------- */
 
-inline void __syncthreads(::cusim::Where where = ::cusim::Where::here())
+inline void __syncthreads(CUSIM_WHERE)
 {
     ::cusim::barrier(0, "__syncthreads", where);
 }
-inline int __syncthreads_count(int predicate,
-                               ::cusim::Where where = ::cusim::Where::here())
+inline int __syncthreads_count(int predicate, CUSIM_WHERE)
 {
     return ::cusim::barrier(predicate, "__syncthreads_count", where);
 }
-inline int __syncthreads_or(int predicate,
-                            ::cusim::Where where = ::cusim::Where::here())
+inline int __syncthreads_or(int predicate, CUSIM_WHERE)
 {
     return ::cusim::barrier(predicate, "__syncthreads_or", where) != 0;
 }
-inline int __syncthreads_and(int predicate,
-                             ::cusim::Where where = ::cusim::Where::here())
+inline int __syncthreads_and(int predicate, CUSIM_WHERE)
 {
     return ::cusim::barrier(!predicate, "__syncthreads_and", where) == 0;
 }
 
 /* ---- fences ---------------------------------------------------------------------- */
 
-inline void __threadfence(::cusim::Where where = ::cusim::Where::here())
+inline void __threadfence(CUSIM_WHERE)
 {
     ::cusim::fence(where);
 }
-inline void __threadfence_block(::cusim::Where where = ::cusim::Where::here())
+inline void __threadfence_block(CUSIM_WHERE)
 {
     ::cusim::fence(where);
 }
-inline void __threadfence_system(::cusim::Where where = ::cusim::Where::here())
+inline void __threadfence_system(CUSIM_WHERE)
 {
     ::cusim::fence(where);
 }
 
 /* ---- the rest -------------------------------------------------------------------- */
 
-inline void __trap(::cusim::Where where = ::cusim::Where::here())
+inline void __trap(CUSIM_WHERE)
 {
     ::cusim::trap("the kernel called __trap()", where);
 }
