@@ -130,7 +130,7 @@ handout: $(READY)  ## derive what students get, in build/handout [COURSE=docs/co
 docs: $(MORE)  ## the book, for students and for instructors, in build/book [EDITION=student]
 	@$(PY) docs/book
 
-submission: $(READY)  ## grade COURSE= FROM=alice.zip NAME=alice, or FROM=inbox/ ALL=1 [WHEN= PART=]
+submission: $(READY)  ## grade COURSE= FROM=alice.zip NAME=alice [WHEN= PART=]
 	@$(GRADER) submission
 
 batch: $(READY)  ## grade a class: COURSE= SUBMISSIONS=inbox/ or class.zip [WHEN= PART= ROSTER= DRY=1 JOBS= ENGINE=slurm]

@@ -52,6 +52,7 @@ from grader.runner.supervisor import orphans
 from grader.toolchain.make import build_folder
 
 EXAMPLE = "make batch COURSE=course.toml SUBMISSIONS=inbox/"
+SOME_MISSING = 1  # exit status
 MOST_ENDED = 50  # processes that end one after the other, and no result comes
 SUBMISSIONS = Option(
     "SUBMISSIONS", "a folder of submissions, or a platform's download of all", text
@@ -87,7 +88,7 @@ def run(arguments: Arguments) -> int:
         run = _Run(order, queue, work, fresh=arguments[FRESH])
         run.graded(engine)
     _tell_roster(on, run.students)
-    return submission.told_missing(run.missing, len(run.students))
+    return _tell_missing(run)
 
 
 def _engine(arguments: Arguments, queue: Queue, files: int) -> StartCrew:
@@ -223,6 +224,15 @@ class _Run:
         for room in rooms.iterdir() if rooms.is_dir() else ():
             if is_gone(room.name):
                 shutil.rmtree(room, ignore_errors=True)
+
+
+def _tell_missing(run: _Run) -> int:
+    """At the end, who could not be graded. The status of the command."""
+    of = len(run.students)
+    terminal.say(f"{of - len(run.missing)} of {of} students were graded")
+    for student, why in run.missing.items():
+        terminal.say(f"not graded: {one_line(student)}: {one_line(why)}")
+    return SOME_MISSING if run.missing else 0
 
 
 def _estimate(all_: int, left: int, begin: float) -> str:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`make submission COURSE= FROM= NAME=`: grade what one student handed in, from a clean
-copy, and keep the result on the desk. With ALL=1 FROM= is a folder, and each archive in
-it is called after its student.
+copy, and keep the result on the desk.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import html
 import shutil
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,23 +23,20 @@ from grader.engine.answers import as_json
 from grader.engine.marks import desk, hand_in
 from grader.errors import GraderError
 from grader.handout import course_trees
-from grader.options import COURSE, Arguments, Option, several, switch, text
+from grader.options import COURSE, Arguments, Option, several, text
 from grader.report import terminal
 from grader.report.exports.sheet import Row, Sheet, sheet
 from grader.toolchain import given, sandbox
 from grader.toolchain.make import build_folder
 
 EXAMPLE = "make submission COURSE=course.toml FROM=alice.zip NAME=alice"
-ALL_EXAMPLE = "make submission COURSE=course.toml FROM=inbox/ ALL=1"
-SOME_MISSING = 1  # exit status
 WHEN = Option("WHEN", "the time of the hand-in", text)
 PART = Option("PART", "the course's part", several)
 DESK = Option("DESK", "the folder of the records", text)
 ORDER = (COURSE, WHEN, PART, DESK)
-FROM = Option("FROM", "an archive, or with ALL=1 a folder of archives", text)
+FROM = Option("FROM", "a folder or an archive", text)
 NAME = Option("NAME", "the student", text)
-ALL = Option("ALL", "1 grades a whole folder of archives", switch)
-OPTIONS = (*ORDER, FROM, NAME, ALL)
+OPTIONS = (*ORDER, FROM, NAME)
 
 
 @dataclass(frozen=True)
@@ -71,17 +66,10 @@ def run(arguments: Arguments) -> int:
     """Unpack, grade, keep, tell."""
     order = order_of(arguments, EXAMPLE)
     source, student = arguments[FROM], inbox.named(arguments[NAME])
-    everybody = arguments[ALL]
-    if everybody and (student or not source):
-        raise GraderError(
-            f"ALL=1 grades a whole folder of archives. Leave NAME= out: {ALL_EXAMPLE}"
-        )
-    if not everybody and not (student and source):
+    if not (student and source):
         raise GraderError(f"name the submission and the student: {EXAMPLE}")
     warn(order, timed=order.when is not None)
-    if everybody:
-        return _grade_all(inbox.students(Path(source)), order)
-    graded = _grade([Path(source)], student, order)
+    graded = _grade(Path(source), student, order)
     for row in graded.found.rows:
         terminal.say(_line(row))
     _tell_files(graded.laid)
@@ -118,35 +106,13 @@ def order_of(arguments: Arguments, example: str) -> Order:
     return Order(made, replace(made, parts=tuple(wanted)), when, tree, place, pages)
 
 
-def _grade_all(found: Mapping[str, list[Path]], order: Order) -> int:
-    """Each student of an inbox; at the end those who could not be graded."""
-    missing = {}
-    for student, files in found.items():
-        try:
-            graded = _grade(files, student, order)
-        except GraderError as error:
-            missing[student] = str(error)
-            terminal.say(f"{one_line(student)}: not graded")
-            continue
-        tell(student, graded)
-    return told_missing(missing, len(found))
-
-
-def told_missing(missing: Mapping[str, str], of: int) -> int:
-    """At the end, who could not be graded. The status of the command."""
-    terminal.say(f"{of - len(missing)} of {of} students were graded")
-    for student, why in missing.items():
-        terminal.say(f"not graded: {one_line(student)}: {one_line(why)}")
-    return SOME_MISSING if missing else 0
-
-
-def _grade(files: list[Path], student: str, order: Order) -> Graded:
+def _grade(source: Path, student: str, order: Order) -> Graded:
     """Grade a submission and keep what came of it, also that it could not be graded.
 
     Raises GraderError if it could not.
     """
     try:
-        return _graded(inbox.only(files), student, order)
+        return _graded(source, student, order)
     except (GraderError, OSError) as error:
         why = str(error)
         if isinstance(error, OSError):

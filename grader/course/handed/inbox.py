@@ -19,17 +19,18 @@ def named(text: str) -> str:
     return unicodedata.normalize("NFC", plain).strip()
 
 
-def students(folder: Path, said: str = "FROM=") -> dict[str, list[Path]]:
+def students(folder: Path) -> dict[str, list[Path]]:
     """The submissions of a folder by student. Files that begin with a dot are none.
 
-    Raises GraderError for what is no folder, or an empty one, that was `said`.
+    Raises GraderError for what is no folder, or an empty one.
     """
     shown = one_line(str(folder))
     try:
         files = sorted(folder.iterdir())
     except (OSError, ValueError) as error:
         raise GraderError(
-            f"{said} is {shown!r}, expected a folder with an archive of each student"
+            f"SUBMISSIONS= is {shown!r}, expected a folder with an archive of each "
+            "student"
         ) from error
     found: dict[str, list[Path]] = {}
     for file in files:
@@ -38,8 +39,8 @@ def students(folder: Path, said: str = "FROM=") -> dict[str, list[Path]]:
             found.setdefault(named(name) or named(file.name), []).append(file)
     if not found:
         raise GraderError(
-            f"{said} is {shown!r}, but this folder is empty: expected an archive of "
-            "each student"
+            f"SUBMISSIONS= is {shown!r}, but this folder is empty: expected an archive "
+            "of each student"
         )
     return found
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import unicodedata
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,7 +28,7 @@ from grader.errors import GraderError
 from grader.handout import course_trees
 from tests import put
 from tests.grader.batch.test_downloads import EARLY, LATE, METADATA, clone
-from tests.grader.commands.test_handed_in import GELU, as_zip
+from tests.grader.commands.test_handed_in import GELU, as_tar, as_zip
 from tests.grader.commands.test_inbox import inbox
 from tests.grader.course.offered import TEXT, read
 from tests.grader.engine.marks.test_marks import graded
@@ -233,6 +234,48 @@ def test_the_best_attempt_is_kept_and_a_broken_one_costs_nothing(
     digest = record.files["02_naive_c/gelu"][GELU].sha256
     assert digest.startswith("195959d5")  # of "long text"
     assert "1 of 2 students were graded" in capsys.readouterr().out
+
+
+def test_one_who_cannot_be_graded_costs_nobody_else(inbox, tmp_path, ask, capsys):
+    send(inbox, "alice.zip", "mine")
+    (inbox / "bob.rar").write_bytes(b"Rar!\x1a\x07\x00")
+    put(inbox / "carol.zip", "no zip")
+    as_tar(tmp_path, {f"x/{GELU}": "mine"}).rename(inbox / "dave.tar.gz")
+    send(inbox, "dave.zip", "mine")
+    put(inbox / "eve.txt", "I was ill")
+    put(inbox / "frank" / GELU, "mine")
+    put(inbox / ".DS_Store")
+    assert ask() == batch.SOME_MISSING
+    assert set(files(tmp_path)) == {"alice", "frank"}
+    said = capsys.readouterr().out
+    left = said[said.index("2 of 6 students were graded") :].splitlines()[1:]
+    why = {line.split(": ")[1]: line.split(": ", 2)[2] for line in left}
+    assert set(why) == {"bob", "carol", "dave", "eve.txt"}
+    assert (
+        "it is a RAR archive" in why["bob"] and "dave.tar.gz, dave.zip" in why["dave"]
+    )
+    assert cli.run("marks") == 0
+    table = capsys.readouterr().out
+    assert all(one in table for one in why.values())
+
+
+def test_a_name_in_two_spellings_is_one_student_with_two_archives(inbox, ask, capsys):
+    for form in ("NFC", "NFD"):
+        send(inbox, f"{unicodedata.normalize(form, 'José')}.zip", "mine")
+    assert ask() == batch.SOME_MISSING
+    assert "José: several submissions have this name" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        ("", "this folder is empty"),
+        ("none", "expected a folder with an archive"),
+    ],
+)
+def test_a_folder_that_holds_no_submission_is_refused(inbox, ask, named, says):
+    with pytest.raises(GraderError, match=says):
+        ask(SUBMISSIONS=str(inbox / named))
 
 
 def test_a_team_is_graded_once_and_kept_for_each_member(inbox, tmp_path, ask, capsys):

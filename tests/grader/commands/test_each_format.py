@@ -86,11 +86,13 @@ def mine(tmp_path: Path) -> Path:
 
 def submit(root: Path, made: Made, home: Path, inbox: Path) -> dict[str, dict]:
     """The records of an inbox, by student."""
-    place = {"COURSE": str(made.course), "FROM": str(inbox), "ALL": "1"}
-    place |= {"CONVLAB_BUILD": str(made.folder.parents[1]), "DESK": str(home)}
+    place = {"COURSE": str(made.course), "DESK": str(home)}
+    place["CONVLAB_BUILD"] = str(made.folder.parents[1])
     command = [sys.executable, "-m", "grader", "submission"]
-    done = run(root, *command, seconds=7200, **place)
-    assert done.returncode == 0, done.stdout + done.stderr
+    for source in inbox.iterdir():
+        place |= {"FROM": str(source), "NAME": source.name.partition(".")[0]}
+        done = run(root, *command, seconds=7200, **place)
+        assert done.returncode == 0, done.stdout + done.stderr
     files = (home / made.folder.name / "records").glob("*.json")
     return {file.stem: json.loads(file.read_text()) for file in files}
 
