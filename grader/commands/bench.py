@@ -7,13 +7,7 @@ import os
 from dataclasses import replace
 
 from grader import operators
-from grader.bench import (
-    extension_cell,
-    extension_costs,
-    gpu_ladders,
-    ladders,
-    networks,
-)
+from grader.bench import extension_cell, extension_costs, gpu_ladders, ladders, networks
 from grader.bench.extension_cell import NAME as CELL
 from grader.bench.request import Wanted
 from grader.checks.speed.baseline import BOTH, VARIANTS

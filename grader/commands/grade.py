@@ -18,17 +18,7 @@ from grader.engine.answers.ledger import Ledger
 from grader.engine.checking import untouched
 from grader.engine.score import Results, TaskResult, exit_status
 from grader.errors import GraderError
-from grader.options import (
-    FRESH,
-    JOBS,
-    LAB,
-    SEED,
-    Arguments,
-    Option,
-    T,
-    switch,
-    text,
-)
+from grader.options import FRESH, JOBS, LAB, SEED, Arguments, Option, T, switch, text
 from grader.report import html, terminal, time_spent
 from grader.report.progress.next_step import next_step
 from grader.runner.supervisor import orphans

@@ -59,11 +59,7 @@ def under(version: str, package: Path) -> str:
                 "LAB=05"
             )
     python = environment(version)
-    done = _run(
-        [str(python), str(OTHER_TORCH)],
-        RUNNING,
-        {"PYTHONPATH": str(package)},
-    )
+    done = _run([str(python), str(OTHER_TORCH)], RUNNING, {"PYTHONPATH": str(package)})
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason told"])[-1]
         raise GraderError(f"the operators of lab 05 fail with torch {version}: {last}")

@@ -115,10 +115,7 @@ def _ladders(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
                 _hints(place, entry),
                 tuple(_rung(toml, task_id, file, rungs, more) for file in files),
                 bands.parse(
-                    place,
-                    entry.get("speed"),
-                    points,
-                    without_bands=language == "cuda",
+                    place, entry.get("speed"), points, without_bands=language == "cuda"
                 ),
                 tuple(entry.get("bench", ())),
             )

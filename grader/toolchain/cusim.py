@@ -18,14 +18,7 @@ from grader.course.rungs import ROOT, Rung
 from grader.errors import GraderError, ProductError
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_folder, make_tools, named_cpp, reason
-from grader.toolchain.products import (
-    IN_CUDA,
-    Build,
-    dtypes_of,
-    failed,
-    folder_of,
-    made,
-)
+from grader.toolchain.products import IN_CUDA, Build, dtypes_of, failed, folder_of, made
 from grader.toolchain.scan.texts import HIDING, hides
 
 SIMULATOR = "cusim, which runs CUDA kernels on the CPU"

@@ -27,13 +27,7 @@ from grader.course.tasks import all_tasks
 from grader.errors import GraderError, ProductError
 from grader.solution_marks import REGION, starter
 from grader.toolchain.build import order_given
-from grader.toolchain.make import (
-    binutils,
-    build_folder,
-    compiler,
-    reason,
-    run_compiler,
-)
+from grader.toolchain.make import binutils, build_folder, compiler, reason, run_compiler
 from grader.toolchain.products import DTYPES, objects
 from grader.toolchain.symbols import symbols
 

@@ -307,8 +307,5 @@ def failed(text: str, explained: Sequence[tuple[str, str]] = _EXPLAINED) -> Buil
             return Build({}, error=sentence, location=location)
     match = _LINKER.search(text)
     if match:
-        return Build(
-            {},
-            error=f"calls '{match['name']}', {NOWHERE}",
-        )
+        return Build({}, error=f"calls '{match['name']}', {NOWHERE}")
     return Build({}, error=reason(text))

@@ -21,15 +21,7 @@ from grader.errors import GraderError
 from grader.report import html
 from grader.watch.client import Client
 from grader.watch.keyboard import END, ESCAPE, Keyboard
-from grader.watch.messages import (
-    Abandoned,
-    Ended,
-    Graded,
-    Heard,
-    Refused,
-    Step,
-    Told,
-)
+from grader.watch.messages import Abandoned, Ended, Graded, Heard, Refused, Step, Told
 from grader.watch.saves import Saves
 from grader.watch.view import HELP, HINTS, LIST, View
 

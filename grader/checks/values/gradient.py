@@ -27,13 +27,7 @@ from grader.checks.check_result import (
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.compare import Expected, judge
 from grader.checks.values.covered import Coverage
-from grader.checks.values.forward import (
-    deadline,
-    kept,
-    output_dtypes,
-    renew,
-    timed,
-)
+from grader.checks.values.forward import deadline, kept, output_dtypes, renew, timed
 from grader.checks.values.precision import expected
 from grader.operators import Case, Truth
 from grader.operators.entry import Tensors

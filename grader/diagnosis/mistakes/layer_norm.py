@@ -135,10 +135,7 @@ MISTAKES = (
     Mistake(
         "eps_forgotten",
         "eps is missing: the result has eps = 0",
-        (
-            _with_eps(0.0),
-            _of(lambda t, eps: centered(t) / deviation(t)),
-        ),
+        (_with_eps(0.0), _of(lambda t, eps: centered(t) / deviation(t))),
     ),
     Mistake(
         "eps_constant",

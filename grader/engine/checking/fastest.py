@@ -43,11 +43,5 @@ def with_times(
 def _fault(speed: Speed) -> CheckResult:
     """A fault that only the stopwatch saw, as a check of the direction."""
     return CheckResult(
-        "speed",
-        speed.direction,
-        speed.verdict,
-        "f32",
-        1,
-        1,
-        speed.message,
+        "speed", speed.direction, speed.verdict, "f32", 1, 1, speed.message
     )

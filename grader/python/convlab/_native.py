@@ -95,10 +95,7 @@ def _make_binding(folder: Path, *goals: str) -> None:
             "convlab.load needs the package pybind11: install it "
             "(requirements/requirements.txt)"
         )
-    headers = (
-        sysconfig.get_path("include"),
-        Path(found.origin).parent / "include",
-    )
+    headers = (sysconfig.get_path("include"), Path(found.origin).parent / "include")
     includes = " ".join(f"-isystem {path}" for path in headers)
     arguments = ["make", "-s", "-f", MAKEFILE, f"OUT={folder}", f"INCLUDES={includes}"]
     arguments += goals

@@ -35,12 +35,7 @@ from typing import Any
 
 from grader.course.foreign import short
 from grader.runner.supervisor.gate_events import Event, Malformed, Told, decoded
-from grader.runner.supervisor.kernel_calls import (
-    RESULT,
-    Incoming,
-    KernelCall,
-    TooLarge,
-)
+from grader.runner.supervisor.kernel_calls import RESULT, Incoming, KernelCall, TooLarge
 from grader.runner.supervisor.processes import own_modules, resident, share, tree
 from grader.toolchain import gpu_probe, isa, sandbox
 from grader.toolchain.make import build_folder

@@ -22,14 +22,7 @@ from grader.runner.worker.student import RUN_MODULE, Task, Tensors
 from grader.runner.worker.student_memory import ContractError
 from grader.runner.worker.student_rules import Rules, quoted
 
-MODULES = (
-    "Conv2d",
-    "DepthwiseConv2d",
-    "LayerNorm",
-    "Linear",
-    "LLTM",
-    "SubmConv3d",
-)
+MODULES = ("Conv2d", "DepthwiseConv2d", "LayerNorm", "Linear", "LLTM", "SubmConv3d")
 
 # what PyTorch says of a rule that is missing -> what to do; the first that fits
 ADVICE = (

@@ -13,14 +13,7 @@ from torch.testing._internal.optests.generate_tests import OpCheckError
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.runner.worker.gates.bound import (
-    Borrowed,
-    Bound,
-    Broken,
-    Job,
-    Named,
-    leaves,
-)
+from grader.runner.worker.gates.bound import Borrowed, Bound, Broken, Job, Named, leaves
 from grader.runner.worker.student_rules import quoted
 
 WORDS = 5  # fewer are no sentence
