@@ -40,8 +40,7 @@ def _flips() -> Iterator[Formula]:
         def flipped(t: T, _: Setting, a: list[int] = axes) -> T:
             return t.flip(a)
 
-        yield formulas.forward_only(formulas.altered(flip))
-        yield formulas.only("grad_input", formulas.altered(flip))
+        yield from formulas.misread(flip)
         yield formulas.answered("grad_weight", flipped)
 
 
@@ -54,17 +53,14 @@ def _kernel_axes() -> Iterator[Formula]:
         def image_turned(s: Setting, f: bool = flat) -> Setting:
             return s.input(input=formulas.swapped(s.inputs["input"], flat=f))
 
-        yield formulas.forward_only(formulas.altered(turned))
-        yield formulas.only("grad_input", formulas.altered(turned))
-        yield formulas.forward_only(formulas.altered(image_turned))
-        yield formulas.only("grad_weight", formulas.altered(image_turned))
+        yield from formulas.misread(turned)
+        yield from formulas.misread(image_turned, "grad_weight")
 
     def read(s: Setting) -> Setting:
         weight = s.inputs["weight"]
         return s.input(weight=weight.mT.reshape(weight.shape))
 
-    yield formulas.forward_only(formulas.altered(read))
-    yield formulas.only("grad_input", formulas.altered(read))
+    yield from formulas.misread(read)
 
     def written(t: T, _: Setting) -> T:
         return t.mT.reshape(t.shape)
@@ -159,15 +155,6 @@ def _averaged(name: str) -> Iterator[Formula]:
             return t / max(1, torch.Size(s.grads[0].shape[i] for i in a).numel())
 
         yield formulas.answered(name, average)
-
-
-def bias_missing() -> Iterator[Formula]:
-    """Left out forward; zero or never written backward."""
-    yield formulas.forward_only(_times(lambda s: 0))
-    yield formulas.answered("grad_bias", lambda t, _: torch.zeros_like(t))
-    yield formulas.answered(
-        "grad_bias", lambda t, _: torch.full_like(t, formulas.UNWRITTEN)
-    )
 
 
 def _bias_indices() -> Iterator[Index]:
@@ -289,11 +276,7 @@ MISTAKES = (
         "oc?",
         tuple(_groups()),
     ),
-    Mistake(
-        "bias_missing",
-        "the bias is missing, everything else is right",
-        tuple(bias_missing()),
-    ),
+    formulas.bias_missing(),
     Mistake(
         "padding_and_bias_missing",
         "two mistakes: the padding and the bias are missing",

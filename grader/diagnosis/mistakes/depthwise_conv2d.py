@@ -6,7 +6,7 @@ A channel has M = OC/IC filters, which lie side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 
@@ -45,7 +45,7 @@ def _multiplier_index() -> Iterator[Formula]:
     yield by_filter(lambda oc, ic, OC, _, G: oc // G)
     yield by_filter(lambda oc, ic, OC, _, G: oc % (OC // G))
     yield by_filter(lambda oc, ic, OC, _, G: G - 1 - oc // (OC // G))
-    yield from _wrong_weight(_dealt)
+    yield from formulas.misread(_dealt)
 
 
 def _dealt(s: Setting) -> Setting:
@@ -97,15 +97,10 @@ def _first_filter_only() -> Iterator[Formula]:
         def grad(s: Setting, a: int = at) -> Setting:
             return s.grad(lambda g: _alone(g, s, 1, at=a, fill=0.0))
 
-        yield from _wrong_weight(same)
+        yield from formulas.misread(same)
         yield formulas.only("grad_input", formulas.altered(grad))
         yield formulas.backward_only(formulas.altered(grad))
-    yield from _wrong_weight(_by_channel)
-
-
-def _wrong_weight(change: Callable[[Setting], Setting]) -> Iterator[Formula]:
-    yield formulas.forward_only(formulas.altered(change))
-    yield formulas.only("grad_input", formulas.altered(change))
+    yield from formulas.misread(_by_channel)
 
 
 # ---- the list ------------------------------------------------------------------------

@@ -144,6 +144,11 @@ def both(first: Formula, second: Formula) -> Formula:
     return formula
 
 
+def misread(change: Change, gradient: str = "grad_input") -> list[Formula]:
+    """Forward reads an input wrongly, or backward does, for one gradient."""
+    return [forward_only(altered(change)), only(gradient, altered(change))]
+
+
 def without_bias(formula: Formula) -> Formula:
     """A forward that makes another mistake and leaves out the bias besides."""
 
@@ -152,6 +157,30 @@ def without_bias(formula: Formula) -> Formula:
         return formula(replace(setting, inputs=rest))
 
     return forward_only(less)
+
+
+def forgotten(name: str) -> Formula:
+    """A forward without this input."""
+
+    def change(s: Setting) -> Setting:
+        return s.input(**{name: s.inputs[name] * 0}) if name in s.inputs else s
+
+    return forward_only(altered(change))
+
+
+def left_out(name: str) -> list[Formula]:
+    """An answer that is zero, or never written."""
+    return [
+        replaced(name, torch.zeros_like),
+        replaced(name, lambda t: torch.full_like(t, UNWRITTEN)),
+    ]
+
+
+def bias_missing() -> Mistake:
+    """The bias left out forward, or its gradient backward, of any operator with one."""
+    sentence = "the bias is missing, everything else is right"
+    made = (forgotten("bias"), *left_out("grad_bias"))
+    return Mistake("bias_missing", sentence, made)
 
 
 # ---- memory --------------------------------------------------------------------------
@@ -269,7 +298,7 @@ def tails(
 
 
 def gradients_swapped(made: Iterable[Formula]) -> Mistake:
-    """That two gradients of one shape are exchanged, of any operator that has such."""
+    """That two gradients are exchanged, of any operator that has two of one shape."""
     sentence = (
         "two gradients are exchanged: each holds the numbers of the other gradient"
     )

@@ -221,12 +221,7 @@ MISTAKES = (
         "weight and bias are exchanged",
         (formulas.forward_only(formulas.through(_exchanged)),),
     ),
-    Mistake(
-        "gradients_swapped",
-        "two gradients are exchanged: each holds the numbers of the other gradient",
-        (formulas.backward_only(_gradients_exchanged),),
-        together=True,
-    ),
+    formulas.gradients_swapped([formulas.backward_only(_gradients_exchanged)]),
     Mistake(
         "weight_missing",
         "the weight is missing, everything else is right",

@@ -65,18 +65,6 @@ def _last_lead(t: T) -> int:
 # ---- bias ----------------------------------------------------------------------------
 
 
-def _bias_missing() -> Iterator[Formula]:
-    yield formulas.forward_only(
-        formulas.altered(
-            lambda s: s.input(bias=s.inputs["bias"] * 0) if "bias" in s.inputs else s
-        )
-    )
-    yield formulas.answered("grad_bias", lambda t, _: torch.zeros_like(t))
-    yield formulas.answered(
-        "grad_bias", lambda t, _: torch.full_like(t, formulas.UNWRITTEN)
-    )
-
-
 def _bias_first_row() -> Iterator[Formula]:
     def output(t: T, s: Setting) -> T:
         bias = s.inputs.get("bias")
@@ -104,8 +92,7 @@ def _weight_transposed() -> Iterator[Formula]:
         def weight(s: Setting, f: bool = flat) -> Setting:
             return s.input(weight=formulas.swapped(s.inputs["weight"], flat=f))
 
-        yield formulas.forward_only(formulas.altered(weight))
-        yield formulas.only("grad_input", formulas.altered(weight))
+        yield from formulas.misread(weight)
 
 
 def _gradient_transposed() -> Iterator[Formula]:
@@ -207,11 +194,7 @@ def _bias_indices() -> Iterator[Index]:
 
 MISTAKES = (
     Mistake("accumulation_missing", formulas.ONE_TERM, tuple(_one_term())),
-    Mistake(
-        "bias_missing",
-        "the bias is missing, everything else is right",
-        tuple(_bias_missing()),
-    ),
+    formulas.bias_missing(),
     Mistake(
         "weight_transposed",
         "the weight is read as its transpose: it is (OC, IC)",

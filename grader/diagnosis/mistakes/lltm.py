@@ -129,17 +129,6 @@ def _exchanged_back() -> Iterator[Formula]:
 # ---- what is left out ----------------------------------------------------------------
 
 
-def _forgotten(name: str) -> Formula:
-    return formulas.forward_only(
-        formulas.altered(lambda s: s.input(**{name: s.inputs[name] * 0}))
-    )
-
-
-def _left_zero(name: str) -> Iterator[Formula]:
-    yield formulas.answered(name, lambda t, _: torch.zeros_like(t))
-    yield formulas.answered(name, lambda t, _: torch.full_like(t, formulas.UNWRITTEN))
-
-
 def _only_one_gradient() -> Iterator[Formula]:
     """new_c is a result and makes new_h: one of its two gradients is left out."""
 
@@ -269,7 +258,7 @@ MISTAKES = (
     Mistake(
         "old_cell_forgotten",
         "the old cell is missing: new_c is c plus a product, and grad_c is not zero",
-        (_forgotten("c"), *_left_zero("grad_c")),
+        (formulas.forgotten("c"), *formulas.left_out("grad_c")),
     ),
     Mistake(
         "cell_gradient_missing",
@@ -282,12 +271,7 @@ MISTAKES = (
         "an activation is wrong: use sigmoid for i and o, elu for g, tanh for new_c",
         tuple(_wrong_activations()),
     ),
-    Mistake(
-        "gradients_swapped",
-        "two gradients are exchanged: each holds the numbers of the other gradient",
-        (formulas.backward_only(_states_exchanged),),
-        together=True,
-    ),
+    formulas.gradients_swapped([formulas.backward_only(_states_exchanged)]),
     Mistake(
         "slope_missing",
         "the slope of an activation, or a part of it, is missing: sigmoid, elu and "
@@ -301,11 +285,7 @@ MISTAKES = (
         "their activation",
         tuple(_wrong_slopes()),
     ),
-    Mistake(
-        "bias_missing",
-        "the bias is missing, everything else is right",
-        (_forgotten("bias"), *_left_zero("grad_bias")),
-    ),
+    formulas.bias_missing(),
     Mistake(
         "bias_averaged",
         "a sum is needed, not an average",

@@ -91,8 +91,7 @@ def _short_sums() -> Iterator[Formula]:
             def weight(s: Setting, a: int = axis, t: int = tile) -> Setting:
                 return s.input(weight=formulas.forget(s.inputs["weight"], [a], t, 0.0))
 
-            yield formulas.forward_only(formulas.altered(weight))
-            yield formulas.only("grad_input", formulas.altered(weight))
+            yield from formulas.misread(weight)
 
         def product(s: Setting, t: int = tile) -> Setting:
             return s.input(weight=formulas.forget_flat(s.inputs["weight"], 1, t, 0.0))
@@ -103,8 +102,7 @@ def _short_sums() -> Iterator[Formula]:
             def image(s: Setting, a: int = axis, t: int = tile) -> Setting:
                 return s.input(input=formulas.forget(s.inputs["input"], [a], t, 0.0))
 
-            yield formulas.forward_only(formulas.altered(image))
-            yield formulas.only("grad_weight", formulas.altered(image))
+            yield from formulas.misread(image, "grad_weight")
         for axis in (SAMPLES, CHANNELS, ROWS, COLUMNS):
 
             def grad(s: Setting, a: int = axis, t: int = tile) -> Setting:

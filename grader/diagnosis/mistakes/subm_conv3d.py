@@ -71,8 +71,7 @@ def _axes_swapped() -> Iterator[Formula]:
                     dilation[a], dilation[b] = dilation[b], dilation[a]
                 return s.input(weight=weight).option(dilation=tuple(dilation))
 
-            yield formulas.forward_only(formulas.altered(change))
-            yield formulas.only("grad_features", formulas.altered(change))
+            yield from formulas.misread(change, "grad_features")
 
 
 def _dilation_ignored() -> Iterator[Formula]:
@@ -261,17 +260,6 @@ def _bias_per_pair() -> Iterator[Formula]:
         yield formulas.forward_only(formulas.through(formula))
 
 
-def _bias_missing() -> Iterator[Formula]:
-    def without(s: Setting) -> Setting:
-        return s.input(bias=s.inputs["bias"] * 0) if "bias" in s.inputs else s
-
-    yield formulas.forward_only(formulas.altered(without))
-    yield formulas.answered("grad_bias", lambda t, _: torch.zeros_like(t))
-    yield formulas.answered(
-        "grad_bias", lambda t, _: torch.full_like(t, formulas.UNWRITTEN)
-    )
-
-
 def _mistake(name: str, sentence: str, wrong: Iterator[Any]) -> Mistake:
     return Mistake(name, sentence, tuple(wrong))
 
@@ -349,10 +337,6 @@ MISTAKES = (
         "the bias is added once for each pair: add it once to the whole sum",
         _bias_per_pair(),
     ),
-    _mistake(
-        "bias_missing",
-        "the bias is missing, everything else is right",
-        _bias_missing(),
-    ),
+    formulas.bias_missing(),
     strides_ignored("features", "weight", "bias"),
 )
