@@ -28,10 +28,7 @@ def _filters(t: T, s: Setting, axis: int) -> T:
 def _alone(t: T, s: Setting, axis: int, *, at: int, fill: float) -> T:
     """A channel's filter `at` alone; what the others have is `fill`."""
     split = _filters(t, s, axis)
-    made = torch.full_like(split, fill)
-    M = split.shape[axis + 1]
-    made.narrow(axis + 1, at % M, 1).copy_(split.narrow(axis + 1, at % M, 1))
-    return made.flatten(axis, axis + 1)
+    return formulas.alone(split, axis + 1, at, fill).flatten(axis, axis + 1)
 
 
 # ---- which channel a filter reads ----------------------------------------------------

@@ -241,6 +241,14 @@ def swapped(tensor: torch.Tensor, *, flat: bool) -> torch.Tensor:
     return taken_for(tensor, tensor.shape, [*far, right, down])
 
 
+def alone(tensor: torch.Tensor, axis: int, at: int, fill: float = 0.0) -> torch.Tensor:
+    """What stands at one index of an axis; the rest is `fill`."""
+    made = torch.full_like(tensor, fill)
+    if tensor.shape[axis]:
+        made.select(axis, at).copy_(tensor.select(axis, at))
+    return made
+
+
 # ---- what was forgotten --------------------------------------------------------------
 
 

@@ -147,9 +147,8 @@ def _one_row() -> Iterator[Formula]:
         def alone(g: T, a: int = at) -> T:
             if not g.numel():
                 return g
-            made = torch.zeros_like(g).reshape(-1, g.shape[-1])
-            made[a] = g.reshape(-1, g.shape[-1])[a]
-            return made.reshape(g.shape)
+            rows = g.reshape(-1, g.shape[-1])
+            return formulas.alone(rows, 0, a).reshape(g.shape)
 
         def change(s: Setting, one: Change = alone) -> Setting:
             return s.grad(one)

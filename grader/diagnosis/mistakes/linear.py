@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 
@@ -35,12 +36,7 @@ def _row_for_all(at: int) -> Callable[[T], T]:
 
 
 def _one_row(at: int, fill: float) -> Callable[[T], T]:
-    def change(rows: T) -> T:
-        made = torch.full_like(rows, fill)
-        made[at] = rows[at]
-        return made
-
-    return _change_rows(change)
+    return _change_rows(lambda rows: formulas.alone(rows, 0, at, fill))
 
 
 def _some_rows(count: Callable[[T], int], fill: float) -> Callable[[T], T]:
@@ -150,10 +146,7 @@ def _batch() -> Iterator[Formula]:
 def _one_term() -> Iterator[Formula]:
     """The last term of each sum, with the bias or without."""
 
-    def last(t: T) -> T:
-        made = torch.zeros_like(t)
-        made[..., -1] = t[..., -1]
-        return made
+    last = partial(formulas.alone, axis=-1, at=-1)
 
     def output(s: Setting) -> Setting:
         return s.input(input=last(s.inputs["input"]))

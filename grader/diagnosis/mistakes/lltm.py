@@ -220,14 +220,10 @@ def _one_term() -> Iterator[Formula]:
     """The last term of each sum in a gradient: of a sum over gates, or over samples."""
 
     def last_row(s: Setting) -> Setting:
-        weight = torch.zeros_like(s.inputs["weight"])
-        weight[-1] = s.inputs["weight"][-1]
-        return s.input(weight=weight)
+        return s.input(weight=formulas.alone(s.inputs["weight"], 0, -1))
 
     def last_sample(g: T) -> T:
-        made = torch.zeros_like(g)
-        made[-1:] = g[-1:]
-        return made
+        return formulas.alone(g, 0, -1)
 
     for name in ("grad_input", "grad_h"):
         yield formulas.only(name, formulas.backward_only(_behind_gates(last_row)))

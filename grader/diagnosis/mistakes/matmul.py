@@ -112,9 +112,7 @@ def _alone(t: T, at: int, fill: float) -> T:
     """One matrix there, the others not."""
     if t.dim() < 3 or not t.numel():
         return t
-    flat = torch.full_like(_matrices(t), fill)
-    flat[at] = _matrices(t)[at]
-    return flat.reshape(t.shape)
+    return formulas.alone(_matrices(t), 0, at, fill).reshape(t.shape)
 
 
 def _leading(t: T, axis: int, fill: float) -> T:
@@ -157,22 +155,20 @@ def _batch() -> Iterator[Formula]:
 # ---- sums ----------------------------------------------------------------------------
 
 
-def _part_of_sum(at: slice) -> Iterator[Formula]:
-    """Only these terms of every sum."""
+def _one_term(at: int) -> Iterator[Formula]:
+    """Only this term of every sum."""
 
-    def terms(t: T, axis: int) -> T:
-        made = torch.zeros_like(t)
-        made.movedim(axis, 0)[at] = t.movedim(axis, 0)[at]
-        return made
+    def term(t: T, axis: int) -> T:
+        return formulas.alone(t, axis, at)
 
     yield formulas.forward_only(
-        formulas.altered(lambda s: s.input(input=terms(s.inputs["input"], -1)))
+        formulas.altered(lambda s: s.input(input=term(s.inputs["input"], -1)))
     )
     yield formulas.only(
-        "grad_input", formulas.altered(lambda s: s.grad(lambda g: terms(g, -1)))
+        "grad_input", formulas.altered(lambda s: s.grad(lambda g: term(g, -1)))
     )
     yield formulas.only(
-        "grad_other", formulas.altered(lambda s: s.grad(lambda g: terms(g, -2)))
+        "grad_other", formulas.altered(lambda s: s.grad(lambda g: term(g, -2)))
     )
 
 
@@ -222,7 +218,7 @@ MISTAKES = (
     Mistake(
         "accumulation_missing",
         formulas.ONE_TERM,
-        (*_part_of_sum(slice(-1, None)), *_part_of_sum(slice(0, 1))),
+        (*_one_term(-1), *_one_term(0)),
     ),
     Mistake(
         "last_term_forgotten",

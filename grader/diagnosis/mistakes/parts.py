@@ -25,9 +25,7 @@ def batch_ignored(*names: str) -> Iterator[Formula]:
             for fill in (formulas.UNWRITTEN, 0.0):
 
                 def left(t: T, _: Setting, a: int = at, f: float = fill) -> T:
-                    made = torch.full_like(t, f)
-                    made[a:][:1] = t[a:][:1]
-                    return made
+                    return formulas.alone(t, SAMPLES, a, f)
 
                 yield formulas.answered(name, left)
     for at in (0, -1):
@@ -39,7 +37,7 @@ def batch_ignored(*names: str) -> Iterator[Formula]:
             return s.grad(lambda g: _repeated(g, a))
 
         def alone(s: Setting, a: int = at) -> Setting:
-            return s.grad(lambda g: _single(g, a))
+            return s.grad(lambda g: formulas.alone(g, SAMPLES, a))
 
         def both(s: Setting, a: int = at) -> Setting:
             return s.input(input=_repeated(s.inputs["input"], a)).grad(
@@ -55,12 +53,6 @@ def batch_ignored(*names: str) -> Iterator[Formula]:
 
 def _repeated(t: T, at: int) -> T:
     return t[at:][:1].expand(t.shape)
-
-
-def _single(t: T, at: int) -> T:
-    made = torch.zeros_like(t)
-    made[at:][:1] = t[at:][:1]
-    return made
 
 
 # ---- tiles ---------------------------------------------------------------------------
