@@ -26,6 +26,7 @@ from grader.toolchain import gpu_probe, sandbox
 from grader.toolchain.products import GPU
 from grader.verdicts import Verdict
 from tests import put
+from tests.card.host_clock import HostClock
 from tests.grader.checks.cuda.test_gpu import rung_called
 from tests.grader.engine.test_on_gpu import passed
 from tests.proofs.reference import reference_links
@@ -163,7 +164,7 @@ def test_a_sanitizer_can_be_switched_off(card, monkeypatch):
 # ---- the stopwatch -------------------------------------------------------------------
 
 
-class Precisions(gpu_speed.HostClock):
+class Precisions(HostClock):
     """A clock that notes in which precision PyTorch was timed."""
 
     def __init__(self) -> None:

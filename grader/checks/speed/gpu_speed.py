@@ -9,11 +9,10 @@ compares them with the grader's own clock.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -47,18 +46,6 @@ PYTORCH, STUDENT = "pytorch", "student"  # sides of a measurement
 CUDA = "CUDA"  # what PyTorch runs where no library of NVIDIA's does
 
 
-class Clock(Protocol):
-    """Times work of this process where the tensors are."""
-
-    device: torch.device
-
-    def time(self, work: Callable[[], object]) -> float:
-        """Seconds of one call, from a cold cache."""
-
-    def flush(self) -> float:
-        """Seconds that making the cache cold takes by itself."""
-
-
 class EventClock:
     """CUDA events on PyTorch's current stream. Raises GraderError where PyTorch finds
     no card.
@@ -79,8 +66,9 @@ class EventClock:
         self._held = HELD
 
     def time(self, work: Callable[[], object]) -> float:
-        """The queue is filled while the card is held, as in the worker. If that was too
-        short, the next call is held twice as long.
+        """Seconds of one call, from a cold cache. The queue is filled while the card is
+        held, as in the worker. If that was too short, the next call is held twice as
+        long.
         """
         torch.cuda.synchronize()
         torch.cuda._sleep(self._held)
@@ -91,7 +79,7 @@ class EventClock:
         return seconds
 
     def flush(self) -> float:
-        """The shortest of a few."""
+        """Seconds that making the cache cold takes by itself, the shortest of a few."""
         return min(self._between(self._buffer.zero_)[0] for _ in range(9))
 
     def _between(self, work: Callable[[], object]) -> tuple[float, bool]:
@@ -102,22 +90,6 @@ class EventClock:
         waited = bool(self._start.query())
         torch.cuda.synchronize()
         return 1e-3 * float(self._start.elapsed_time(self._stop)), waited
-
-
-class HostClock:
-    """The same on this processor: for tests of everything around it."""
-
-    device = torch.device("cpu")
-
-    def time(self, work: Callable[[], object]) -> float:
-        """Seconds."""
-        start = time.perf_counter()
-        work()
-        return time.perf_counter() - start
-
-    def flush(self) -> float:
-        """There is nothing to flush."""
-        return 0.0
 
 
 @contextmanager
@@ -148,7 +120,7 @@ class PyTorch(baseline.PyTorch):
         case: Case,
         direction: str,
         data: baseline.Data,
-        clock: Clock,
+        clock: EventClock,
         *,
         tf32: bool = False,
     ) -> None:
@@ -214,14 +186,7 @@ class OnCard(Student):
         return claimed, wall
 
 
-class Repeating(Protocol):
-    """A side of a measurement that can make many calls in a row."""
-
-    def repeated(self, times: int) -> tuple[float, float]:
-        """So many calls: seconds by events, and by the clock out here."""
-
-
-def audit(student: Repeating, seconds: float, flush: float) -> str:
+def audit(student: OnCard, seconds: float, flush: float) -> str:
     """Compare what events say with the grader's clock, over many calls in a row.
 
     A long command less a short one has no copies in it: what is left is calls and
@@ -277,10 +242,8 @@ def title(operator: Operator, direction: str, *, tf32: bool = False) -> str:
     return f"pytorch/{called}{pinned}{both}"
 
 
-def in_tf32(subject: Subject, case: Case, direction: str) -> bool:
-    """Whether the file that computes a result of a case does so in TF32. PyTorch may
-    do the same then.
-    """
+def in_tf32(subject: Subject) -> bool:
+    """Whether the file computes in TF32. PyTorch may do the same then."""
     return subject.numerics == TF32 and library(subject.operator) != CUDA
 
 
@@ -291,7 +254,7 @@ def check(
     band: Band | None,
     seed: int,
     card: Card,
-    clock: Clock,
+    clock: EventClock,
     *,
     tries: int = speed.TRIES,
     budget: float = BUDGET,
@@ -301,7 +264,7 @@ def check(
     once = baseline.Data(subject.operator, case, 1, seed)
     inputs, _ = once.of_call(0)
     need = cost(subject.operator, case, inputs, once.outputs, direction=direction)
-    tf32 = in_tf32(subject, case, direction)
+    tf32 = in_tf32(subject)
     name = title(subject.operator, direction, tf32=tf32)
     empty = Speed(case.name, direction, Verdict.NOISY, name, band=band)
     against = TF32 if tf32 else PYTORCH
@@ -319,7 +282,7 @@ def _measured(
     data: baseline.Data,
     need: Cost,
     card: Card,
-    clock: Clock,
+    clock: EventClock,
     empty: Speed,
     against: str,
     *,

@@ -31,7 +31,7 @@ from grader.toolchain.products import GPU, Build
 from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch
-    from grader.checks.speed.gpu_speed import Clock
+    from grader.checks.speed.gpu_speed import EventClock
     from grader.operators import Case, Operator
 
 Tell = Callable[[str, str], None]
@@ -50,9 +50,9 @@ class OnCard:
 
     def __init__(self, seed: int, announce: Tell, links: Links) -> None:
         self.seed, self.announce, self.links = seed, announce, links
-        self._clock: Clock | None = None
+        self._clock: EventClock | None = None
 
-    def clock(self) -> Clock:
+    def clock(self) -> EventClock:
         """Events of PyTorch, made once: they need a context of this process."""
         from grader.checks.speed.gpu_speed import EventClock
 

@@ -32,6 +32,7 @@ from grader.toolchain import cusim, gpu_build, gpu_probe
 from grader.toolchain.linking import Links
 from grader.verdicts import Verdict
 from tests import ALL_RIGHT
+from tests.card.host_clock import HostClock
 from tests.grader.checks.cuda.test_gpu import PRETENDED, card_worker, rung_called
 from tests.proofs.stress import reference_links
 
@@ -57,7 +58,7 @@ def a_card(card_worker, monkeypatch):
     monkeypatch.setattr(gpu_probe, "build_tools", lambda: None)
     monkeypatch.setattr(gpu_probe, "card", lambda: PRETENDED)
     monkeypatch.setattr(gpu_probe, "measured", lambda: PRETENDED)
-    monkeypatch.setattr(gpu_speed, "EventClock", lambda _: gpu_speed.HostClock())
+    monkeypatch.setattr(gpu_speed, "EventClock", lambda _: HostClock())
     monkeypatch.setattr(gpu_speed, "audit", lambda *_: "")
     monkeypatch.setattr(gpu_speed, "BUDGET", 0.2)
     monkeypatch.setattr(compute_sanitizer, "find", lambda: "")

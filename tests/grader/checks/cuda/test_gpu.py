@@ -33,6 +33,7 @@ from grader.toolchain.make import run_make
 from grader.toolchain.symbols import symbols
 from grader.verdicts import Verdict
 from tests import ALL_RIGHT
+from tests.card.host_clock import HostClock
 from tests.conftest import needs_gpu, needs_nvcc
 from tests.grader.checks.cuda.gelu_ladder import RIGHT, STORE, TAIL
 from tests.grader.checks.cuda.test_compute_sanitizer import RACE
@@ -178,7 +179,7 @@ def trusted(monkeypatch):
 def speed_of(subject: Subject, **more):
     """The stopwatch on the pretended card."""
     case = next(iter(subject.operator.speed_cases().values()))
-    clock = gpu_speed.HostClock()
+    clock = HostClock()
     return gpu_speed.check(
         subject, case, "forward", None, 1, PRETENDED, clock, tries=1, **more
     )
