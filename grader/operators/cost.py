@@ -103,12 +103,5 @@ def cost(
     return Cost(work, 2 * work if sums else 0.0, float(moved), least)
 
 
-def forward_work(operator: Operator, case: Case, seed: int) -> float:
-    """The work of a case's forward alone, by the inputs that a seed draws."""
-    inputs = operator.inputs(case, torch.float32, seed)
-    outputs = operator.outputs(inputs, case)
-    return cost(operator, case, inputs, outputs, direction="forward").work
-
-
 def _bytes(tensors: Iterable[Tensor]) -> int:
     return sum(t.numel() * t.element_size() for t in tensors)

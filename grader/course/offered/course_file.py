@@ -136,10 +136,6 @@ class Course:
         """Every written question by its id."""
         return {one.id: one for part in self.parts for one in part.questions}
 
-    def part_of(self, task: str) -> Part:
-        """The part that a task stands in."""
-        return next(p for p in self.parts if any(o.task == task for o in p.offers))
-
     def ships(self, rung: str) -> bool:
         """Whether a rung of the repository, by its id, is handed out."""
         task, _, stem = rung.rpartition("/")
