@@ -206,6 +206,10 @@ class Operator:
             if a.name not in case.without
         }
 
+    def elements(self, case: Case) -> int:
+        """How many numbers all inputs have together."""
+        return sum(map(math.prod, self.input_shapes(case).values()))
+
     # ---- cases -----------------------------------------------------------------------
 
     def case(self, line: Mapping[str, Any]) -> Case:

@@ -66,14 +66,14 @@ def varied(
     tensors lie in memory, which of them there are, and the order of magnitude of their
     size. In front of others of its kind, and among kinds, the smallest.
     """
-    sized = sorted(enumerate(cases), key=lambda pair: elements(operator, pair[1]))
+    sized = sorted(enumerate(cases), key=lambda pair: operator.elements(pair[1]))
     first: dict[object, tuple[int, Case]] = {}
     for pair in sized:
         first.setdefault(_kind(operator, pair[1]), pair)
     chosen = {number for number, _ in first.values()}
     rest = [pair for pair in sized if pair[0] not in chosen]
     if kinds:
-        rest = [pair for pair in rest if elements(operator, pair[1]) <= SMALL]
+        rest = [pair for pair in rest if operator.elements(pair[1]) <= SMALL]
     return [*first.values(), *rest]
 
 
@@ -83,7 +83,7 @@ def _kind(operator: Operator, case: Case) -> object:
         case.without,
         case.wanted,
         tuple(sorted(case.options)),
-        elements(operator, case).bit_length() // 3,
+        operator.elements(case).bit_length() // 3,
     )
 
 
@@ -168,13 +168,23 @@ def _otherwise(
     subject: Subject, made: Prepared, case: Case, direction: str
 ) -> Finding | None:
     """A program that computes something else where it is watched, on purpose or not."""
+    wrong = _wrong(subject, made, case, direction)
+    if wrong is None:
+        return None
+    text = (
+        "the result is right in the plain build, but wrong in the build for this "
+        f"check: {wrong.message}"
+    )
+    return Finding(Verdict.SUSPECT, text, case.name)
+
+
+def _wrong(
+    subject: Subject, made: Prepared, case: Case, direction: str
+) -> Finding | None:
+    """The first result that is wrong."""
     for k, expected in expected_of(subject, case, made, direction).items():
         if wrong := judge(made.call, k, expected, names=subject.names()):
-            text = (
-                "the result is right in the plain build, but wrong in the build for "
-                f"this check: {wrong.message}"
-            )
-            return Finding(Verdict.SUSPECT, text, case.name)
+            return wrong
     return None
 
 
@@ -195,7 +205,7 @@ def order(
     """
     subject.begin()
     wanted = asked(subject, cases, direction)
-    sized = sorted(enumerate(wanted), key=lambda x: -elements(subject.operator, x[1]))
+    sized = sorted(enumerate(wanted), key=lambda x: -subject.operator.elements(x[1]))
     drawn = seed % SEEDS
     ways = {
         "when the last thread runs first": Run.REVERSE,
@@ -227,7 +237,7 @@ def large_case(operator: Operator) -> Case | None:
     """
     cases = [*operator.thread_cases(), *operator.speed_cases(large=False).values()]
     last = None
-    for case in sorted(cases, key=lambda case: elements(operator, case)):
+    for case in sorted(cases, key=operator.elements):
         if not operator.only:
             last = case
             inputs = operator.inputs(case, torch.float32, 0)
@@ -255,18 +265,7 @@ def _in_order(
         found = subject.run(made.call, case, dtype)
     except Stopped as stop:
         return stop.finding
-    if found:
-        return found
-    for k, expected in expected_of(subject, case, made, direction).items():
-        if wrong := judge(made.call, k, expected, names=subject.names()):
-            return wrong
-    return None
-
-
-def elements(operator: Operator, case: Case) -> int:
-    """Of all inputs together."""
-    shapes = operator.input_shapes(case).values()
-    return sum(math.prod(shape) for shape in shapes)
+    return found or _wrong(subject, made, case, direction)
 
 
 # ---- traffic -------------------------------------------------------------------------

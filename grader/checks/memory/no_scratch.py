@@ -8,14 +8,12 @@ every request refused. Then they run with one refused request at a time.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
 from grader.checks.subject import Subject
 from grader.checks.values.compare import Expected, judge
 from grader.checks.values.prepared import expected_of, prepare
-from grader.operators import Case, Operator
-from grader.operators.entry import numel
+from grader.operators import Case
 from grader.runner.supervisor.call import REFUSE_SHIFT, Call, Run
 from grader.runner.supervisor.wire import STATUS_NO_MEMORY
 from grader.verdicts import Verdict
@@ -43,23 +41,17 @@ def check(
 
 def _chosen(subject: Subject, cases: list[Case], direction: str) -> list[Case]:
     """Strided ones, and on the CPU the largest of the others."""
-    operator = subject.operator
     wanted = [case for case in cases if subject.asks(case, direction)]
     strided = [case for case in wanted if case.layout][:STRIDED]
     if subject.on_device:
         return strided
     dense = [case for case in wanted if not (case.layout or case.large)]
-    return [*strided, *sorted(dense, key=partial(_size, operator))[-DENSE:]]
+    return [*strided, *sorted(dense, key=subject.operator.elements)[-DENSE:]]
 
 
 def _dtype(subject: Subject) -> str:
     """Double, but of a file that may cover less there."""
     return subject.dtypes[0 if subject.covers else -1]
-
-
-def _size(operator: Operator, case: Case) -> int:
-    """The elements of all inputs."""
-    return sum(numel(shape) for shape in operator.input_shapes(case).values())
 
 
 def _case(subject: Subject, case: Case, direction: str, seed: int) -> list[Finding]:

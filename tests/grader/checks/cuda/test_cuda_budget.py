@@ -25,7 +25,7 @@ def test_every_kind_of_case_comes_before_a_second_one_of_a_kind(name):
     order = under_cusim.varied(operator, cases)
     assert sorted(number for number, _ in order) == list(range(len(cases)))
     assert all(cases[number] is case for number, case in order)
-    sizes = [under_cusim.elements(operator, case) for _, case in order]
+    sizes = [operator.elements(case) for _, case in order]
     # the first of each kind go from the smallest to the largest
     first = next(i for i in range(1, len(sizes)) if sizes[i] < sizes[i - 1])
     layouts = [tuple(sorted(case.layout.items())) for _, case in order]
@@ -75,7 +75,7 @@ def test_a_rung_below_another_is_looked_at_in_each_kind_of_case(monkeypatch):
     kinds = len(under_cusim.varied(conv, cases, kinds=True))
     assert 1 < kinds < len(cases)
     looked = {number for number, _ in under_cusim.varied(conv, cases, kinds=True)}
-    sizes = [under_cusim.elements(conv, case) for case in cases]
+    sizes = [conv.elements(case) for case in cases]
     assert looked >= {
         number for number, size in enumerate(sizes) if size <= under_cusim.SMALL
     }
