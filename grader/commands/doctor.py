@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
-from rich.table import Table
+from rich.table import Column
 
 from grader import working
 from grader.errors import GraderError
-from grader.report.terminal import console
+from grader.report.terminal import console, grid_of
 from grader.toolchain import gpu_probe, nvcc, sandbox
 from grader.toolchain.extension import needs
 from grader.toolchain.make import named_compiler, named_cpp, sanitizers_missing
@@ -251,10 +251,7 @@ def first(found: Sequence[Item]) -> str:
 
 def run() -> int:
     """Print the table. 1 if a thing is missing without which nothing can be graded."""
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    grid.add_column("what", no_wrap=True)
-    grid.add_column("here")
-    grid.add_column("without it")
+    grid = grid_of(Column("what", no_wrap=True), "here", "without it")
     bad, looked_for = 0, items()
     for item in looked_for:
         missing = not item.found

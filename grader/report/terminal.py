@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 from signatures import DIRECTIONS
 
@@ -146,8 +146,7 @@ def _word(verdict: Verdict | None) -> Text:
 def table(results: list[TaskResult], standing: Standing) -> None:
     """One row a rung, under one row a task and its points now. Fits 80 columns."""
     pending = any(standing[result.task.id][1] for result in results)
-    grid = _grid()
-    grid.add_column("task / rung", overflow="ellipsis")  # verdicts stay whole
+    grid = grid_of(Column("task / rung", overflow="ellipsis"))  # verdicts stay whole
     columns = _columns(results)
     for name in columns:
         grid.add_column(name, no_wrap=True)
@@ -210,9 +209,7 @@ def _gates_of(rungs: list[RungResult]) -> None:
     columns = [matrix.of((c.name, str(c.verdict)) for c in r.checks) for r in rungs]
     if not any(columns):
         return
-    grid = _grid()
-    for name in ("gate", *(r.rung.operator for r in rungs)):
-        grid.add_column(name)
+    grid = grid_of("gate", *(r.rung.operator for r in rungs))
     for gate, cells in matrix.rows(columns):
         grid.add_row(gate, *map(_short, cells))
     console.print()
@@ -222,9 +219,7 @@ def _gates_of(rungs: list[RungResult]) -> None:
 def course(whole: Results) -> None:
     """Every operator in every lab: one word where both directions say the same."""
     found = coverage.matrix(whole.tasks)
-    grid = _grid()
-    for name in ("operator", *(lab[:2] for lab in found.labs)):
-        grid.add_column(name)
+    grid = grid_of("operator", *(lab[:2] for lab in found.labs))
     for operator in found.operators:
         grid.add_row(operator, *(_pair(found.of(operator, lab)) for lab in found.labs))
     console.print()
@@ -238,8 +233,10 @@ def _pair(verdicts: list[Verdict | None]) -> Text:
     return forward if forward == backward else Text("/").join([forward, backward])
 
 
-def _grid() -> Table:
-    return Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+def grid_of(*headers: str | Column) -> Table:
+    """An empty table, as all commands print theirs."""
+    gap = (0, 2, 0, 0)  # behind each column
+    return Table(*headers, box=None, pad_edge=False, header_style="bold", padding=gap)
 
 
 def _short(cell: str) -> Text:

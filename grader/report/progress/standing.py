@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from markupsafe import Markup
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 from signatures import DIRECTIONS
 
@@ -62,9 +62,8 @@ def _totals(history: Sequence[Moment]) -> Iterator[tuple[str, list[float]]]:
 
 def _labs(whole: Results | None, tasks: Sequence[Task]) -> Table:
     earned = {result.task.id: result for result in whole.tasks} if whole else {}
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in ("lab", "", "points", "extra"):
-        grid.add_column(name, no_wrap=True)
+    names = ("lab", "", "points", "extra")
+    grid = terminal.grid_of(*(Column(name, no_wrap=True) for name in names))
     for lab, group in groupby(tasks, key=lambda task: task.lab):
         mine = list(group)
         sums = []
@@ -104,9 +103,8 @@ def changes(found: Series) -> list[tuple[str, str, float, float]]:
 
 def _table_of(rows: Sequence[tuple[str, str, float, float]]) -> Table:
     """First and last ratio of each task, in one line."""
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in ("times PyTorch's speed", *DIRECTIONS):
-        grid.add_column(name, no_wrap=True)
+    names = ("times PyTorch's speed", *DIRECTIONS)
+    grid = terminal.grid_of(*(Column(name, no_wrap=True) for name in names))
     for task in dict.fromkeys(row[0] for row in rows):
         cells = {d: (a, b) for name, d, a, b in rows if name == task}
         grid.add_row(task, *(_change(cells.get(d)) for d in DIRECTIONS))
