@@ -57,7 +57,7 @@ class Jobs:
         normal = [c for c in operator.cases(seed) if c.values == "normal"]
         self.cases = [c for c in normal if not c.large]
         self.small = [c for c in self.cases if c.gradcheck and c.wanted is None]
-        views = [c for c in self.cases if c.layout and self._size(c) < 2000]
+        views = [c for c in self.cases if c.layout and operator.elements(c) < 2000]
         last = [c for c in views if "channels_last" in c.layout.values()]
         self.views = (last + [c for c in views if c not in last])[:2]
 
@@ -84,10 +84,6 @@ class Jobs:
         return list(made[gate]())
 
     # ---- tensors ---------------------------------------------------------------------
-
-    def _size(self, case: Case) -> int:
-        shapes = self.operator.input_shapes(case).values()
-        return sum(torch.Size(shape).numel() for shape in shapes)
 
     def _request(self, case: Case, inputs: Tensors, **more: Any) -> dict[str, Any]:
         """What every job has: tensors and options by name."""
@@ -355,7 +351,7 @@ class Jobs:
             batches = {shapes[name][0] if shapes[name] else 0 for name in dynamic}
             least = 1 if self.operator.name in ("add", "lltm", "subm_conv3d") else 2
             deep = all(len(shapes[name]) > least for name in dynamic)
-            if case.layout or self._size(case) > 5000 or not deep:
+            if case.layout or self.operator.elements(case) > 5000 or not deep:
                 continue
             if len(batches) == 1 and batches.pop() > 1:
                 return case
