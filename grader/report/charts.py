@@ -26,9 +26,9 @@ class Bar:
 
     label: str
     value: float
-    low: float | None
-    high: float | None
     text: str  # the number, as it is written at the end of the line
+    low: float | None = None
+    high: float | None = None
     best: bool = False
     noisy: bool = False
 

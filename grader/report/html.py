@@ -203,9 +203,9 @@ def ratio_bars(found: Sequence[tuple[str, Speed]]) -> list[charts.Bar]:
         charts.Bar(
             label,
             entry.ratio.value,
+            _interval(entry.ratio) + (f", {entry.verdict}" if noisy(entry) else ""),
             entry.ratio.low,
             entry.ratio.high,
-            _interval(entry.ratio) + (f", {entry.verdict}" if noisy(entry) else ""),
             best=entry.ratio.value == best,
             noisy=noisy(entry),
         )
@@ -220,8 +220,6 @@ def _rate_bars(found: Sequence[tuple[str, Speed]]) -> list[charts.Bar]:
         charts.Bar(
             label,
             entry.gflops or 0,
-            None,
-            None,
             f"{charts.number(entry.gflops)} GFLOP/s",
             best=entry.gflops == best,
             noisy=noisy(entry),

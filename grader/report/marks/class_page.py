@@ -94,7 +94,7 @@ def _histogram(
 ) -> Any:
     most = max(counts)
     bars = [
-        charts.Bar(label, count, None, None, str(count), best=count == most > 0)
+        charts.Bar(label, count, str(count), best=count == most > 0)
         for label, count in zip(labels, counts, strict=True)
     ]
     return charts.ladder(key, title, bars, mark=None, mark_name="")
@@ -152,9 +152,5 @@ def _race(task: str, direction: str, found: list[tuple[str, Speed]]) -> Any:
 
 def _counted(task: str, found: list[tuple[str, int]]) -> Any:
     first = heapq.nsmallest(FIRST, found, key=lambda one: (-one[1], one[0]))
-    bars = [
-        charts.Bar(name, count, None, None, str(count), best=count == first[0][1])
-        for name, count in first
-    ]
-    key = page.anchor("board", task)
-    return charts.ladder(key, task, bars, mark=None, mark_name="")
+    names, counts = zip(*first)
+    return _histogram(page.anchor("board", task), task, names, counts)
