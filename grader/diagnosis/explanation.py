@@ -294,7 +294,7 @@ def run_again(
     else:
         right = list(expectations(subject, case, inputs, truth))
         right = right if saved else right[: len(operator.signature.outputs)]
-        room, first = _room(subject, case, right, kind), 0
+        room, first = _room(subject, right, kind), 0
     by_name = {e.name: e for e in right if e is not None}
     setting = Setting(
         operator,
@@ -323,7 +323,7 @@ def run_again(
 
 
 def _room(
-    subject: Subject, case: Case, right: Sequence[Expected | None], kind: torch.dtype
+    subject: Subject, right: Sequence[Expected | None], kind: torch.dtype
 ) -> list[Output | None]:
     """Room for the results, and for saved tensors if they are among them."""
     kinds = output_dtypes(subject, kind)

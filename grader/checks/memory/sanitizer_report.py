@@ -212,7 +212,7 @@ def _address(worker: Worker, kind: str, report: str, names: list[str]) -> str:
                 left = _nearest(worker, address, names, results=True)
                 tensor = tensor if left is None else left
             return f"{verb} {_in_tensor(worker, tensor, names, address, size)}"
-        block = _block(worker, report, extent)
+        block = _block(report, extent)
         if gone:
             freed = "had been freed before"
             if "malloc" not in block:
@@ -348,7 +348,7 @@ def _in_tensor(
     return f"{text}, index {index}, {but} shape is {sizes}"
 
 
-def _block(worker: Worker, report: str, extent: int) -> str:
+def _block(report: str, extent: int) -> str:
     """A block that is no tensor of this call: by who asked for it."""
     made = report.partition("allocated by thread")[2]
     ours = [(m, o) for m, o in _frames(made) if m.name == "worker-asan"]

@@ -107,7 +107,7 @@ def judge(
     differs = _differs(got, expected)
     counted = expected.valid is not None and not got.dtype.is_floating_point
     if counted and found.unwritten:
-        missing = _untouched(got, expected, call, i)
+        missing = _untouched(got, expected, i)
         found.unwritten = int(missing.sum())
         found.first_unwritten = int(missing.flatten().int().argmax())
     if found.unwritten:
@@ -131,9 +131,7 @@ def mismatch(got: torch.Tensor, expected: Expected) -> str | None:
     return _sentence(got, expected, differs) if bool(differs.any()) else None
 
 
-def _untouched(
-    got: torch.Tensor, expected: Expected, call: Call, i: int
-) -> torch.Tensor:
+def _untouched(got: torch.Tensor, expected: Expected, i: int) -> torch.Tensor:
     """Elements of integers that still hold their poison where a value is expected."""
     poison = 0x5A5A0000 if got.dtype == torch.int32 else 0x5A5A5A5A5A5A0000
     same = got == poison + TAG_UNWRITTEN + SIDE_TENSORS + i
