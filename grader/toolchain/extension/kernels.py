@@ -159,9 +159,9 @@ def _rung(
     return name, {d: Path(pattern.replace("%", d)) for d in ("f32", "f64")}
 
 
-def candidates_of(operator: str) -> list[Rung]:
-    """The rungs that an operator's kernels on the processor may come from."""
-    target = _entries().get(operator, {}).get("kernels", {}).get("cpu", "")
+def candidates_of(operator: str, device: str = "cpu") -> list[Rung]:
+    """The rungs that an operator's kernels on a device may come from."""
+    target = _entries().get(operator, {}).get("kernels", {}).get(device, "")
     return _candidates(target) if target else []
 
 

@@ -62,18 +62,20 @@ def verify() -> None:
 
 
 def cuda() -> Cuda:
-    """What torch and nvcc allow, and what CUDA=0 or CUDA=1 asks for.
+    """What torch, nvcc and the machine allow, and what CUDA=0 or CUDA=1 asks for.
 
     Raises GraderError if CUDA=1 asks for what cannot be had.
     """
     asked = os.environ.get("CUDA", "").strip()
     if asked not in ("", "0", "1"):
         raise GraderError(
-            f"CUDA={asked}: expected 0, 1 or nothing (nothing means: with CUDA if it "
-            "is available)"
+            f"CUDA={asked}: expected 0, 1 or nothing (nothing means: with CUDA if "
+            "there is a GPU)"
         )
     if asked == "0":
         return Cuda("built without CUDA, because CUDA=0 is set")
+    if not asked and (absent := gpu_probe.absent()):
+        return Cuda(f"built without CUDA: {absent} (CUDA=1 builds it all the same)")
     import torch
 
     # where there is an nvcc and no card it would say so on every import

@@ -346,7 +346,9 @@ def _explained(text: str) -> Package:
     """The compiler's first error, its line, and what it usually means."""
     text = text.replace(f"{ROOT}/", "")
     found = failed(text, EXPLAINED)
-    ours = re.search(r"^convlab_ext: (?!not built|built|\w+ \w+ on )(.*)$", text, re.M)
+    ours = re.search(
+        r"^convlab_ext: (?!not built|built|\[|\w+ \w+ on )(.*)$", text, re.M
+    )
     sentence = found.error
     if found.location is None and ours and sentence == reason(text):
         sentence = ours[1]

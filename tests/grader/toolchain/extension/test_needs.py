@@ -50,8 +50,9 @@ def toolkit(
 
 @pytest.fixture
 def usual(tmp_path, monkeypatch):
-    """Sets the machine's only nvcc; torch has CUDA 13.2."""
+    """Sets the machine's only nvcc; torch has CUDA 13.2, and there is a GPU."""
     monkeypatch.setattr(torch.version, "cuda", "13.2")
+    monkeypatch.setattr(gpu_probe, "absent", lambda: "")
     monkeypatch.setattr(nvcc, "packaged", lambda: iter(()))
 
     def named(release: str, **more: str) -> Path:
@@ -160,7 +161,32 @@ def test_setup_py_without_a_package_says_one_sentence(missing, words):
     assert words in sentence
 
 
+def test_setup_py_tells_its_version_without_torch_and_without_a_compiler():
+    """pip asks for such things first, and shows nothing meanwhile."""
+    hide = "import sys; sys.modules['torch'] = None; sys.argv = ['setup.py', "
+    run = f"import runpy; runpy.run_path({str(SETUP)!r}, run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{hide}'--version']\n{run}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=SETUP.parent,
+        env={**os.environ, "CC": "no-such-cc", "CXX": "no-such-cc"},
+    )
+    assert re.fullmatch(r"\d+\.\d+\n", done.stdout), done.stderr
+
+
 # ---- CUDA ----------------------------------------------------------------------------
+
+
+def test_without_a_gpu_cuda_is_built_only_if_it_is_asked_for(usual, monkeypatch):
+    usual("13.2")
+    monkeypatch.setattr(gpu_probe, "absent", lambda: "there is no GPU here")
+    found = needs.cuda()
+    assert not found.built
+    assert "there is no GPU here (CUDA=1 builds it" in found.sentence
+    monkeypatch.setenv("CUDA", "1")
+    assert needs.cuda().built
 
 
 def test_a_torch_without_cuda_is_named_and_where_to_get_another(monkeypatch):
