@@ -99,6 +99,39 @@ def test_gelu_takes_the_place_of_torchs(modules: ModuleType, form: str):
     torch.testing.assert_close(ours(x), torchs(x))
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("Conv2d", (2, 3, 3)),
+        ("DepthwiseConv2d", (2, 3)),
+        ("Linear", (3, 4)),
+        ("LayerNorm", (4,)),
+        ("SubmConv3d", (2, 3, 3)),
+        ("LLTM", (3, 4)),
+    ],
+)
+def test_each_module_with_parameters_takes_a_device_and_a_dtype(
+    modules: ModuleType, name: str, arguments: tuple[Any, ...]
+):
+    layer = getattr(modules, name)(*arguments, device="meta", dtype=torch.float64)
+    for parameter in layer.parameters():
+        assert parameter.is_meta
+        assert parameter.dtype == torch.float64
+    usual = getattr(modules, name)(*arguments)
+    shapes = [tuple(one.shape) for one in usual.parameters()]
+    assert [tuple(one.shape) for one in layer.parameters()] == shapes
+    assert {(one.device.type, one.dtype) for one in usual.parameters()} == {
+        ("cpu", torch.float32)
+    }
+
+
+def test_an_lltm_in_double_computes_in_double(modules: ModuleType):
+    cell = modules.LLTM(3, 4, dtype=torch.float64)
+    state = torch.randn(2, 2, 4, dtype=torch.float64).unbind()
+    h, c = cell(torch.randn(2, 3, dtype=torch.float64), *state)
+    assert h.dtype == c.dtype == torch.float64
+
+
 def test_a_state_dict_changes_sides(modules: ModuleType):
     ours, torchs = modules.Conv2d(2, 3, 3), torch.nn.Conv2d(2, 3, 3)
     x = torch.randn(2, 2, 5, 4)

@@ -118,10 +118,18 @@ class SubmConv3d(torch.nn.Conv3d):
         kernel_size: int | tuple[int, int, int],
         dilation: int | tuple[int, int, int] = 1,
         bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         """As torch.nn.Conv3d, without what has no meaning at points."""
         super().__init__(
-            in_channels, out_channels, kernel_size, dilation=dilation, bias=bias
+            in_channels,
+            out_channels,
+            kernel_size,
+            dilation=dilation,
+            bias=bias,
+            device=device,
+            dtype=dtype,
         )
 
     def forward(self, features: Tensor, coordinates: Tensor) -> Tensor:
@@ -138,12 +146,20 @@ class LLTM(torch.nn.Module):
     `weights` and `bias` do. A cell is called once for each step of a sequence.
     """
 
-    def __init__(self, input_features: int, state_size: int) -> None:
+    def __init__(
+        self,
+        input_features: int,
+        state_size: int,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         self.input_features, self.state_size = input_features, state_size
         rows, columns = 3 * state_size, state_size + input_features
-        self.weight = torch.nn.Parameter(torch.empty(rows, columns))  # (3*H, H+IC)
-        self.bias = torch.nn.Parameter(torch.empty(rows))  # (3*H)
+        weight = torch.empty(rows, columns, device=device, dtype=dtype)  # (3*H, H+IC)
+        bias = torch.empty(rows, device=device, dtype=dtype)  # (3*H)
+        self.weight = torch.nn.Parameter(weight)
+        self.bias = torch.nn.Parameter(bias)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
