@@ -63,6 +63,7 @@ SHIPPED = (  # * also stands for folders
     "labs/05_torch_extension/*.py",
     "labs/05_torch_extension/*.cpp",
     "labs/05_torch_extension/*.h",
+    "labs/05_torch_extension/convlab_ext/py.typed",
     "labs/05_torch_extension/pyproject.toml",
     "docs/LICENSE",
     "docs/guides/*.md",

@@ -46,6 +46,7 @@ from grader.toolchain.make import build_folder  # noqa: E402
 TARGET = "0x020b000000000000"  # the stable ABI of PyTorch 2.11, and all later ones
 FLAGS = ["-O2", "-g0", "-Wall", "-Wextra", "-Wno-unused-parameter"]
 SUFFIXES = {"stable": "", "aten": "_aten", "pybind": "_pybind"}  # of a library's name
+OLDEST = "cp310"  # Python; a wheel of step (c) serves it and all later ones
 
 
 def say(sentence: str) -> None:
@@ -205,6 +206,7 @@ def main() -> None:
         temporary = str(build_folder() / "extension")
     except GraderError as error:
         sys.exit(f"convlab_ext: {error}")
+    for_all = {"py_limited_api": OLDEST} if steps == ["stable"] else {}
     setup(
         ext_modules=[
             Library(operator, step)
@@ -213,7 +215,7 @@ def main() -> None:
             if (HERE / "csrc" / step / f"{operator}.cpp").exists()
         ],
         cmdclass={"build_ext": Build},
-        options={"build": {"build_base": temporary}},
+        options={"build": {"build_base": temporary}, "bdist_wheel": for_all},
     )
 
 

@@ -5,7 +5,7 @@
 
     y = convlab_ext.conv2d(x, weight, bias, stride=2)    # serves torch.func as well
     y = torch.ops.convlab.conv2d(x, weight, bias, [2, 2], [0, 0], [1, 1], 1)
-    convlab_ext.parts()    # what this build has
+    convlab_ext.parts()    # what this build has; __version__ is a string
     layer = convlab_ext.Conv2d(3, 8, 3)    # torch.nn's, with ours inside
     with convlab_ext.direct(): ...    # conv2d without Winograd (direct.py)
 
@@ -19,13 +19,34 @@ from __future__ import annotations
 import importlib
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from convlab_ext._refusals import dtypes
 from convlab_ext.direct import direct as direct
 from convlab_ext.direct import from_environment
+
+if TYPE_CHECKING:  # what a checker of types sees; _load binds the functions
+    from convlab_ext.add import add as add
+    from convlab_ext.conv2d import conv2d as conv2d
+    from convlab_ext.depthwise_conv2d import depthwise_conv2d as depthwise_conv2d
+    from convlab_ext.gelu import gelu as gelu
+    from convlab_ext.layer_norm import layer_norm as layer_norm
+    from convlab_ext.linear import linear as linear
+    from convlab_ext.lltm import lltm as lltm
+    from convlab_ext.matmul import matmul as matmul
+    from convlab_ext.modules import GELU as GELU
+    from convlab_ext.modules import LLTM as LLTM
+    from convlab_ext.modules import Conv2d as Conv2d
+    from convlab_ext.modules import DepthwiseConv2d as DepthwiseConv2d
+    from convlab_ext.modules import LayerNorm as LayerNorm
+    from convlab_ext.modules import Linear as Linear
+    from convlab_ext.modules import SubmConv3d as SubmConv3d
+    from convlab_ext.subm_conv3d import subm_conv3d as subm_conv3d
+    from convlab_ext.unfold import unfold as unfold
+
+__version__ = "1.0"
 
 HERE = Path(__file__).resolve().parent
 OPERATORS = (
