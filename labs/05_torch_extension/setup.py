@@ -70,6 +70,8 @@ class Library(Extension):
         flags = [*FLAGS]
         if step == "stable":
             flags.append(f"-DTORCH_TARGET_VERSION={TARGET}")
+        if step == "aten":
+            flags.append("-fopenmp")  # at::parallel_for is a loop of OpenMP
         source = os.environ.get("EXHIBIT") or f"csrc/{step}/{operator}.cpp"
         ours = [HERE / "csrc" / step, HERE / "csrc", ROOT / "common"]
         super().__init__(

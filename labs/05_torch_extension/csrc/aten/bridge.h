@@ -84,4 +84,11 @@ class Place
     std::optional<c10::DeviceGuard> guard_;
 };
 
+/* Calls f(begin, end) for parts of [0, COUNT) of at least `grain` units, in PyTorch's
+ * threads. f throws nothing. */
+template <typename F> void parallel(int64_t COUNT, int64_t grain, const F &f)
+{
+    at::parallel_for(0, COUNT, grain, f);
+}
+
 #include "../calls.h"

@@ -111,4 +111,15 @@ class __attribute__((visibility("hidden"))) Place
     std::optional<torch::stable::accelerator::DeviceGuard> guard_;
 };
 
+/* Calls f(begin, end) for parts of [0, COUNT) of at least `grain` units, in PyTorch's
+ * threads. f throws nothing. */
+template <typename F> void parallel(int64_t COUNT, int64_t grain, const F &f)
+{
+    const auto part = [](int64_t begin, int64_t end, void *f) {
+        (*static_cast<const F *>(f))(begin, end);
+    };
+    TORCH_ERROR_CODE_CHECK(
+        torch_parallel_for(0, COUNT, grain, part, const_cast<F *>(&f)));
+}
+
 #include "../calls.h"
