@@ -2,19 +2,24 @@
 """Compiles the rungs of lab 05's kernels, several at once.
 
 kernels.py finds out step by step which rungs it needs. That takes one rung after the
-other. So setup.py first compiles all rungs that may be needed, and says a line for each
-of them. What is compiled here is not compiled again there.
+other. So setup.py first compiles the rungs that will most probably be needed, and says
+a line for each of them. What is compiled here is not compiled again there. kernels.py
+compiles any other rung that it needs.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from signatures import DIRECTIONS
 
 from grader.course.candidates import candidates
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
+from grader.course.uses import LOWER
 from grader.toolchain.build import compiled
 from grader.toolchain.extension import kernels
 
@@ -44,7 +49,9 @@ def compile(
 
 
 def rungs_of(operators: Sequence[str], device: str) -> list[Rung]:
-    """The rungs that operators' kernels on a device may consist of, each once."""
+    """The first choice for operators' kernels on a device, and for all that these
+    rungs use; each rung once.
+    """
     tasks = {task.id: task for task in all_tasks()}
     found: dict[str, Rung] = {}
     sets = [device, *([kernels.DIRECT] if device == "cpu" else [])]
@@ -52,7 +59,7 @@ def rungs_of(operators: Sequence[str], device: str) -> list[Rung]:
         rung
         for operator in operators
         for one in sets
-        for rung in kernels.candidates_of(operator, one)
+        for rung in _first(kernels.candidates_of(operator, one))
     ]
     while open_ends:
         rung = open_ends.pop(0)
@@ -60,8 +67,21 @@ def rungs_of(operators: Sequence[str], device: str) -> list[Rung]:
             continue
         found[rung.id] = rung
         for use in rung.uses:
-            open_ends += candidates(rung, use, tasks)
+            serving = candidates(rung, use, tasks)
+            lower = use.alias == LOWER  # may be asked for both directions
+            open_ends += _first(serving) if lower or not serving else [serving[0]]
     return list(found.values())
+
+
+def _first(rungs: Iterable[Rung]) -> Iterator[Rung]:
+    """Of a ladder, the highest first, the rungs that seem to define the directions."""
+    wanted = set(DIRECTIONS)
+    for rung in rungs:
+        text = rung.file.read_text(encoding="utf-8", errors="replace")
+        defined = re.findall(rf"\bstatus_t\s+{rung.operator}_(\w+)\(", text)
+        if wanted & set(defined):
+            yield rung
+        wanted -= set(defined)
 
 
 def _jobs() -> int:
