@@ -17,7 +17,7 @@ from grader.course.candidates import candidates
 from grader.course.rungs import COMPILED, EXTENSION, Rung, Selection
 from grader.course.tasks import all_tasks
 from grader.course.uses import LOWER, Use
-from grader.engine import plan
+from grader.engine import hints, plan
 from grader.engine.answers import keys
 from grader.engine.answers.ledger import CHECKS, Ledger
 from grader.engine.checking.rung_checker import Answer
@@ -175,7 +175,9 @@ class Graph:
         ]
         given = [keys.of_given(operator) for operator in _given_for(node.rung)]
         below = plan.is_below(node.rung, self.selection)
-        return keys.digest(self.content(node), others, given, below)
+        # a hint unlocks the details of an exhibit (exposing.py)
+        told = node.rung.exhibit and hints.seen(node.rung) > 0
+        return keys.digest(self.content(node), others, given, below, told)
 
     def _may_serve(self, node: Node, other: Rung) -> bool:
         """Whether a rung may be linked though nobody knows that it is right: lab 05

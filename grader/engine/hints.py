@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from grader.course.rungs import Rung, Task
 from grader.engine import results
 from grader.errors import GraderError
@@ -13,8 +15,16 @@ def one_more(about: Task | Rung) -> tuple[str, ...]:
     if not about.hints:
         raise GraderError(f"{about.id} has no hints")
     results.make_folder(results.folder())
-    counter = results.folder() / f"hints-{about.id.replace('/', '-')}"
-    seen = int(counter.read_text()) if counter.exists() else 0
-    seen = min(seen + 1, len(about.hints))
-    counter.write_text(str(seen))
-    return about.hints[:seen]
+    count = min(seen(about) + 1, len(about.hints))
+    _counter(about).write_text(str(count))
+    return about.hints[:count]
+
+
+def seen(about: Task | Rung) -> int:
+    """How many of its hints were shown."""
+    counter = _counter(about)
+    return int(counter.read_text()) if counter.exists() else 0
+
+
+def _counter(about: Task | Rung) -> Path:
+    return results.folder() / f"hints-{about.id.replace('/', '-')}"

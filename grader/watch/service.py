@@ -188,8 +188,8 @@ class _Checker(Checker):
     spare: Worker | None = None
 
     def on_results(self, rung: Rung, results: list[CheckResult]) -> None:
-        """Tell them, but not of an exhibit as it was handed out."""
-        if rung.id in self.rungs:
+        """Tell them, but not of an exhibit: its case decides what may be told."""
+        if not rung.exhibit:
             self.service.on_results(results)
 
     def answer(self, name: str, *, warm: bool) -> Answer:

@@ -47,11 +47,16 @@ def graded(checker: Checker, rung: Rung) -> RungResult:
     return checker.answer(rung.id, warm=False).result
 
 
-def untouched(rung: Rung) -> Rung:
-    """An exhibit as a student finds it, with the case that lies beside it."""
+def handed_out(rung: Rung, case: str) -> Rung:
+    """An exhibit as a student finds it, with a case that lies beside it."""
     broken = given.broken(rung)
-    put(broken.case_file, starter(rung.case_file.read_text()))
+    put(broken.case_file, case)
     return broken
+
+
+def untouched(rung: Rung) -> Rung:
+    """An exhibit as a student finds it, the case included."""
+    return handed_out(rung, starter(rung.case_file.read_text()))
 
 
 def earned(result: RungResult, worth: float = 1) -> float:
@@ -84,15 +89,30 @@ def test_the_grader_rejects_the_bug_and_gives_nothing_for_it(
     result = graded(checker, untouched(rung))
     found = {d: v for d in DIRECTIONS if (v := result.verdict(d)) not in (None, "PASS")}
     assert found == dict(rung.exhibit.verdict), result.checks
-    named = [(c.mistake or "", c.diagnosis or "") for c in result.checks]
-    wanted = rung.exhibit.mistake  # a known mistake's name, or how the words begin
-    assert any(m == wanted or words.startswith(wanted) for m, words in named)
-    messages = " ".join(f"{check.message} {check.diagnosis}" for check in result.checks)
-    assert [name for name in called_by_the_repair(rung) if f"{name}(" in messages] == []
     assert earned(result) == 0
     (case,) = [check for check in result.checks if check.name == CASE_CHECK]
     assert case.verdict in (Verdict.WRONG_CONTRACT, Verdict.LIMIT)
     assert case.message.startswith(str(given.broken(rung).case_file.relative_to(ROOT)))
+    for check in result.checks:
+        details = check.diagnosis, check.mistake, check.location, check.replay
+        assert (*details, check.heat, check.printed) == (None,) * 6, check
+        if check.verdict is not Verdict.PASS and check is not case:
+            assert check.message.startswith("this check fails. Find out for which case")
+
+
+@every_exhibit
+def test_the_grader_tells_what_is_wrong_once_a_case_exposes_it(
+    checker: Checker, rung: Rung
+) -> None:
+    result = graded(checker, handed_out(rung, rung.case_file.read_text()))
+    assert result.verdict(CASE_CHECK) is Verdict.PASS
+    named = [(c.mistake or "", c.diagnosis or "") for c in result.checks]
+    wanted = rung.exhibit.mistake  # a known mistake's name, or how the words begin
+    assert any(m == wanted or words.startswith(wanted) for m, words in named)
+    wrong = [c for c in result.checks if c.verdict is not Verdict.PASS]
+    messages = " ".join(f"{check.message} {check.diagnosis}" for check in wrong)
+    assert wrong and "Find out for which case" not in messages
+    assert [name for name in called_by_the_repair(rung) if f"{name}(" in messages] == []
 
 
 @pytest.mark.parametrize("rung", museum.pictured(), ids=lambda rung: rung.id)

@@ -4,6 +4,10 @@
 The repair gets the same checks as any file of its kind. The original file runs only on
 the student's case, and there it must fail. The given object is a right operator. It
 runs in a separate worker and must pass the same case.
+
+To find the bug is the student's task. So a failing check reports only its verdict at
+first. The student's case unlocks the details if it exposes the bug. A hint unlocks
+them, too.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from grader.checks.subject import Subject
 from grader.checks.values import each_dtype
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import COMPILED, ROOT, Rung
-from grader.engine import plan
+from grader.engine import hints, plan
 from grader.engine.checking.compiling import Builds
 from grader.engine.score import RungResult
 from grader.operators import Operator, case_file
@@ -37,6 +41,13 @@ REFUSED = Verdict.WRONG_CONTRACT  # a case that is none, or exposes nothing
 UNASKED = (
     *(Verdict.BUILD, Verdict.FORBIDDEN, Verdict.NOT_IMPLEMENTED),
     *(Verdict.TIMEOUT, Verdict.LIMIT),
+)
+# of these the details tell nothing about the bug
+HARMLESS = (Verdict.PASS, Verdict.BUILD, Verdict.FORBIDDEN, Verdict.NOT_IMPLEMENTED)
+WITHHELD = (
+    "this check fails. Find out for which case: write a case into {case} that exposes "
+    "the bug. The grader shows the details once your case exposes the bug, or after "
+    "make hint T={rung}"
 )
 
 
@@ -64,13 +75,41 @@ def exhibit(checker: ExhibitChecker, rung: Rung, *, warm: bool) -> RungResult:
     if plan.kind(broken) in COMPILED:
         had = checker.builds.alone(broken).directions
     result = whole(rung, checker.checked_rung(rung, warm=True), had)
+    hinted = hints.seen(rung) > 0
     if checker.check:
-        return replace(result, checks=tuple(checker.only_wanted(result.checks)))
+        checks = checker.only_wanted(result.checks)
+        return replace(result, checks=shown(rung, checks, told=hinted))
     checker.announce(rung.id, CASE_CHECK)
     found = case(
         rung, had, checker.seed, partial(checker.checked_rung, broken, warm=warm)
     )
-    return replace(result, checks=(*result.checks, found))
+    told = hinted or found.verdict is Verdict.PASS
+    return replace(result, checks=(*shown(rung, result.checks, told=told), found))
+
+
+def shown(
+    rung: Rung, checks: Sequence[CheckResult], *, told: bool
+) -> tuple[CheckResult, ...]:
+    """The checks of an exhibit as a student may see them: until the bug is exposed no
+    failing case, no diagnosis and no line.
+    """
+    return tuple(
+        check
+        if told or check.verdict in HARMLESS or check.verdict.pending
+        else _without_details(rung, check)
+        for check in checks
+    )
+
+
+def _without_details(rung: Rung, check: CheckResult) -> CheckResult:
+    text = WITHHELD.format(case=shown_case(rung), rung=rung.id)
+    return CheckResult(
+        check.name,
+        check.direction,
+        check.verdict,
+        message=text,
+        seconds=check.seconds,
+    )
 
 
 def whole(rung: Rung, result: RungResult, had: Sequence[str]) -> RungResult:

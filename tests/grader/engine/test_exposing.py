@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.checks.check_result import CheckResult
@@ -44,3 +46,23 @@ def test_a_file_that_could_not_be_asked_exposes_nothing(verdict: Verdict) -> Non
     result = found(verdict)
     assert result.verdict.pending
     assert result.message == f"{SHOWN}: the original file cannot run this case: so"
+
+
+@pytest.mark.parametrize("verdict", [Verdict.WRONG_VALUE, Verdict.RACE, Verdict.CRASH])
+def test_a_failing_check_shows_its_verdict_alone_until_the_bug_is_exposed(
+    verdict: Verdict,
+) -> None:
+    rung = next(r for task in all_tasks() for r in task.rungs if r.exhibit)
+    check = CheckResult("forward", "forward", verdict, "f32", message="so", mistake="m")
+    check = replace(check, location="x.c:3", replay="odd", diagnosis="because")
+    assert exposing.shown(rung, [check], told=True) == (check,)
+    (shown,) = exposing.shown(rung, [check], told=False)
+    text = exposing.WITHHELD.format(case=exposing.shown_case(rung), rung=rung.id)
+    assert shown == CheckResult("forward", "forward", verdict, message=text)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.BUILD, Verdict.BLOCKED, Verdict.PASS])
+def test_what_says_nothing_about_the_bug_is_shown_at_once(verdict: Verdict) -> None:
+    rung = next(r for task in all_tasks() for r in task.rungs if r.exhibit)
+    check = CheckResult("build", "forward", verdict, message="so", location="x.c:3")
+    assert exposing.shown(rung, [check], told=False) == (check,)

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from grader.course.tasks import all_tasks, select
+from grader.engine import hints, results
 from grader.engine.answers import keys
 from grader.engine.graph import Graph, Linked
 from grader.runner.supervisor import cores
@@ -55,6 +58,17 @@ def test_a_kernel_that_nobody_has_looked_at_counts_for_lab_05(
     changed = {other.id: "changed"}
     monkeypatch.setattr(keys, "content", lambda r: changed.get(r.id) or usual(r))
     assert key(rung, rung, (other, "forward", False)) != before
+
+
+def test_a_hint_makes_a_new_question_of_an_exhibit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the ledger would answer with what it withheld before."""
+    monkeypatch.setattr(results, "folder", lambda: tmp_path)
+    rung = next(rung for rung in RUNGS.values() if rung.exhibit)
+    before = key(rung.id, rung.id)
+    hints.one_more(rung)
+    assert hints.seen(rung) == 1 and key(rung.id, rung.id) != before
 
 
 def test_times_hold_also_where_this_process_has_taken_a_core() -> None:
