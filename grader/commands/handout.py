@@ -68,7 +68,6 @@ SHIPPED = (  # * also stands for folders
     "docs/LICENSE",
     "docs/guides/*.md",
     "docs/results/[0-9][0-9]_*.md",  # what the README of a lab leads to
-    "docs/pictures/bug_museum/*.svg",
 )
 NEVER = re.compile(
     r"(^|/)(tests|build|\.venv|__pycache__|\.ipynb_checkpoints)/"

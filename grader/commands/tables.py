@@ -8,7 +8,6 @@ They are between the markers `<!-- exhibits -->` and `<!-- end exhibits -->`.
 
 from __future__ import annotations
 
-import json
 import re
 
 from grader.course.exhibits import TOOLS
@@ -19,7 +18,6 @@ from grader.report import tables as pages
 from grader.report import terminal
 
 PAGE = ROOT / "docs" / "guides" / "bug_museum.md"
-PICTURES = "../pictures/bug_museum"  # from the page
 _REGION = re.compile(r"(<!-- exhibits -->\n).*?(<!-- end exhibits -->\n)", re.S)
 MEANING = {  # of a tool: what it does
     "odd sizes": "Test with sizes that differ from axis to axis and are not multiples "
@@ -89,22 +87,9 @@ def _sections() -> list[str]:
 
 
 def _exhibit_lines(rung: Rung) -> list[str]:
-    """One exhibit: its story under LABELS, with its picture if it has one."""
+    """One exhibit: its story under LABELS."""
     assert rung.exhibit
     story = zip(LABELS, rung.exhibit.story, strict=True)
     lines = [f"**[`{rung.id}`](../../{rung.shown})**", ""]
     lines += [*(f"- **{label}.** {text}" for label, text in story), ""]
-    if drawn := rung.exhibit.picture:
-        case = json.dumps(drawn.case, separators=(", ", " = "))[1:-1].replace('"', "")
-        shown = f"which elements of {drawn.of} are wrong"
-        lines += [f"![{rung.file.stem}: {shown}]({PICTURES}/{picture_name(rung)})", ""]
-        lines += [
-            f"`{drawn.of}`: a cross marks each element that is wrong ({case}).",
-            "",
-        ]
     return lines
-
-
-def picture_name(rung: Rung) -> str:
-    """The file of an exhibit's picture."""
-    return f"{rung.id[:2]}_{rung.file.stem}.svg"

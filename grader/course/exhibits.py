@@ -10,7 +10,6 @@ r"""The exhibits of a bug hunt: complete, wrong operators, as lab.toml describes
     mistake = "dilation_ignored"    # its name, or how the grader's words begin
     passes = [{ name = "plain", ... }]         # cases that it passes all the same
     story = ["...", "...", "..."]   # seen where, passed why, found how
-    picture = { of = "grad_input", case = { N = 1, ... } }  # drawn where one helps
     hints = ["...", "...", "..."]   # and other words of a rung: flags, uses ...
     gates = ["opcheck"]             # of lab 05: asked beside values and gradients
 
@@ -50,19 +49,9 @@ TOOLS = (  # the order of docs/guides/bug_museum.md
 )
 WORDS = {
     *("operator", "points", "tool", "elements", "verdict", "mistake"),
-    *("passes", "story", "gates", "picture"),
+    *("passes", "story", "gates"),
 }
 SENTENCES = 3  # of a story
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A result on a case that shows which of its elements are wrong. The case is larger
-    than a student's may be, so that it gives no case away.
-    """
-
-    of: str  # grad_input
-    case: Mapping[str, Any]  # a line of a case file
 
 
 @dataclass(frozen=True)
@@ -77,7 +66,6 @@ class Exhibit:
     passes: tuple[Mapping[str, Any], ...]  # lines of a case file
     story: tuple[str, ...]
     mistake: str = ""
-    picture: Picture | None = None
     gates: tuple[str, ...] = ()
 
 
@@ -112,20 +100,8 @@ def parse(where: str, entry: Mapping[str, Any]) -> Exhibit:
         tuple(entry["passes"]),
         tuple(story),
         entry.get("mistake", ""),
-        _picture(where, entry.get("picture")),
         tuple(entry.get("gates", ())),
     )
-
-
-def _picture(where: str, entry: Any) -> Picture | None:
-    if entry is None:
-        return None
-    if not isinstance(entry, dict) or set(entry) != {"of", "case"}:
-        raise GraderError(
-            f"{where}: 'picture' is {entry!r}, expected a table with two keys, 'of' "
-            "and 'case'"
-        )
-    return Picture(entry["of"], entry["case"])
 
 
 def one_of(where: str, word: str, value: Any, words: tuple[str, ...]) -> None:

@@ -10,13 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from grader import operators
-from grader.commands import tables
 from grader.course.exhibits import CASE
 from grader.course.rungs import ROOT, Rung, Task
 from grader.course.tasks import all_tasks
 from grader.handout import leaks
-from grader.operators.entry import numel
 from grader.solution_marks import REGION, starter
 
 HUNTS = [task for task in all_tasks() if task.is_hunt]
@@ -120,24 +117,32 @@ def test_an_exhibit_has_three_hints_and_what_it_passes(rung: Rung) -> None:
     assert rung.exhibit.verdict
 
 
-@pytest.mark.parametrize(
-    "rung", [r for r in EXHIBITS if r.exhibit.picture], ids=lambda rung: rung.id
-)
-def test_a_picture_is_of_a_case_larger_than_the_one_that_is_asked_for(
+REFERENCE = re.compile(r"(?i:issues?|pull requests?) \d+( and \d+)*|\(\d+\)")
+
+
+def _sizes(text: str) -> list[str]:
+    """The numbers in a text that are neither an issue, a year nor part of a name."""
+    return re.findall(r"(?<!\w)\d+", REFERENCE.sub("", text))
+
+
+@every_exhibit
+def test_neither_the_head_nor_the_museum_names_the_sizes_that_expose_it(
     rung: Rung,
 ) -> None:
-    operator = operators.get(rung.exhibit.operator)
-    case = operator.case({**rung.exhibit.picture.case, "name": "picture"})
-    count = sum(map(numel, operator.input_shapes(case).values()))
-    assert count > rung.exhibit.elements
-    file = tables.PAGE.parent / tables.PICTURES / tables.picture_name(rung)
-    assert file.is_file(), "python -m tests.proofs.museum"
+    """The student finds them. `seen` has numbers of issues and years."""
+    head = rung.file.read_text()
+    for word, after in (("does", "seen"), ("passes", "run")):
+        told = re.search(rf"  {word:<9}(.*?)\n\W*{after}  ", head, re.S)
+        assert told and _sizes(told[1]) == [], f"{word}: {told}"
+    for sentence in rung.exhibit.story:
+        assert _sizes(sentence) == [], sentence
 
 
-def test_no_picture_is_of_another_exhibit() -> None:
-    drawn = {tables.picture_name(r) for r in EXHIBITS if r.exhibit.picture}
-    folder = tables.PAGE.parent / tables.PICTURES
-    assert {file.name for file in folder.iterdir()} == drawn
+def test_a_size_in_a_story_is_found_and_an_issue_is_none() -> None:
+    told = (
+        "PyTorch's issue 54036, pull requests 3 and 4 (2026) had stride 1, no conv2d."
+    )
+    assert _sizes(told) == ["1"]
 
 
 def test_every_case_belongs_to_an_exhibit() -> None:

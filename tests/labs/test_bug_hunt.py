@@ -15,7 +15,6 @@ import pytest
 from signatures import DIRECTIONS
 
 from grader import operators
-from grader.commands import tables
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import Rung, Selection
 from grader.course.tasks import all_tasks
@@ -25,7 +24,6 @@ from grader.solution_marks import starter
 from grader.toolchain import given
 from grader.verdicts import Verdict
 from tests import ROOT, put
-from tests.proofs import museum
 
 SEED = 11
 EXHIBITS = [rung for task in all_tasks() if task.is_hunt for rung in task.rungs]
@@ -113,21 +111,6 @@ def test_the_grader_tells_what_is_wrong_once_a_case_exposes_it(
     messages = " ".join(f"{check.message} {check.diagnosis}" for check in wrong)
     assert wrong and "Find out for which case" not in messages
     assert [name for name in called_by_the_repair(rung) if f"{name}(" in messages] == []
-
-
-@pytest.mark.parametrize("rung", museum.pictured(), ids=lambda rung: rung.id)
-def test_the_picture_shows_what_is_wrong_now(checker: Checker, rung: Rung) -> None:
-    drawn = (museum.FOLDER / tables.picture_name(rung)).read_text()
-    heat = museum.heat_map(checker, rung)
-    now = museum.svg(heat)
-    assert _crosses(drawn) == _crosses(now), "python -m tests.proofs.museum"
-    marks = "".join(heat.planes[0].wrong)
-    assert "." in marks and "#" in marks, "what all elements share shows no pattern"
-
-
-def _crosses(svg: str) -> list[str]:
-    """Where a cross is, and which cells there are; not the last digit of a number."""
-    return re.findall(r'<path d="([^"]+)"|<rect x="[^"]+" y="[^"]+"', svg)
 
 
 @every_exhibit

@@ -4,7 +4,7 @@
   does     layer_norm; its backward creates as few tensors as possible
   seen     linkedin/Liger-Kernel issue 370, pull request 376 (2024): one of many models
            did not converge with a norm that worked for all other models
-  passes   a norm without weight, or with a weight of ones; a loss that is a sum
+  passes   a new norm; a loss that is a sum
   run      make grade T=01_python_function/bug_hunt/01
 
 xhat is the normalised row, and g = grad_output * weight:

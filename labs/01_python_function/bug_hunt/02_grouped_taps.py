@@ -4,7 +4,7 @@
   does     conv2d: for each kernel position, one product over all pixels
   seen     pytorch/pytorch issue 51430 (2021), fixed by pull request 81839: a function
            of torch.nn.grad disagreed with autograd
-  passes   one group; as many groups as filters
+  passes   the layers of most networks, and forward for all layers
   run      make grade T=01_python_function/bug_hunt/02
 
 seen (N, G, IC/G, OH, OW) holds the pixels under kernel position (kh, kw), for all

@@ -4,7 +4,7 @@
   does     unfold by views of the image; backward adds the columns to a new image
   seen     f-dangel/backpack issue 30 (2020) and PKUFlyingPig/CMU10-714 issue 6 (2024):
            some sizes of a strided convolution had a gradient of the wrong shape
-  passes   stride 1; sizes with which the last window ends at the border
+  passes   the layers of most networks, and forward for all layers
   run      make grade T=01_python_function/bug_hunt/05
 
     output[n, (ic, kh, kw), (oh, ow)] = image[n, ic, oh*s + kh*d, ow*s + kw*d]

@@ -3,7 +3,7 @@
  *   does     add backward: each gradient is summed down to its operand's shape
  *   seen     deeplearning4j/nd4j issue 2424 (2017): a row was added to a
  *            matrix, and its gradient had the matrix's shape
- *   passes   two operands of the same shape; forward passes for every shape
+ *   passes   the tests of that project; forward passes for every shape
  *   run      make grade T=02_naive_c/bug_hunt/00
  */
 #include "operators.h"

@@ -3,7 +3,7 @@
  *   does     unfold backward: each pixel adds up the gradients of windows that read it
  *   seen     pytorch/FBGEMM pull request 5754 (2026): NaN in training, after
  *            forward had left out some elements
- *   passes   stride 1, and strides with which the last window ends at the border
+ *   passes   the layers of most networks
  *   run      make grade T=02_naive_c/bug_hunt/04
  */
 #include "operators.h"

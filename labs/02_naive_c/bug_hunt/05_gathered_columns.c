@@ -3,7 +3,7 @@
  *   does     unfold backward: each pixel adds up the column entries copied from it
  *   seen     in versions of col2im that gather (as the loops of Caffe and ATen do): the
  *            inner loop changes a number that the outer loop still needs
- *   passes   dilation 1, with any stride and padding; most tests use dilation 1
+ *   passes   the layers of most networks, with any stride and padding
  *   run      make grade T=02_naive_c/bug_hunt/05
  */
 #include "operators.h"

@@ -1,9 +1,9 @@
 /* 00 narrow kernel
  *
- *   does     conv2d forward by unfold and matmul; a 1x1 kernel needs no unfolding
+ *   does     conv2d forward by unfold and matmul; some layers need no unfolding
  *   seen     pytorch/pytorch issue 54036, fixed by pull request 54080 (2021): conv2d
  *            without cuDNN gave wrong numbers
- *   passes   all kernels larger than one pixel; 1x1 kernels as most networks use them
+ *   passes   the layers of most networks
  *   run      make grade T=03_im2col_cpu/bug_hunt/00
  *
  * Workspace: the column matrix of one group of one image, and matmul's workspace.

@@ -1,6 +1,6 @@
 /* 01 equal shares
  *
- *   does     gelu backward: each thread takes a part of the elements, in units of 16
+ *   does     gelu backward: each thread takes a part of the elements, in whole units
  *   seen     sgl-project/sgl-kernel-xpu pull request 469 (2026): an activation function
  *            whose vectors also wrote elements of a second launch
  *   passes   a run with one thread; all comparisons of values with more threads

@@ -3,7 +3,7 @@
  *   does     unfold forward: a grid has few blocks; a thread copies several windows
  *   seen     pytorch/vision issue 2598 (2020): deform_conv2d, with grid-stride loops,
  *            crashed at large batches. Pull request 2604 allows more blocks.
- *   passes   images with so few windows that each thread copies at most one
+ *   passes   small images, which tests usually have
  *   run      make grade T=04_cuda_kernels/bug_hunt/00
  */
 #include "launch.h"

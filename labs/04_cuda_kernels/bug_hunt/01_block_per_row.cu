@@ -3,7 +3,7 @@
  *   does     add forward: one block for each row of output, one thread per number
  *   seen     ggml-org/llama.cpp pull request 16744 (2025): a block of two whole axes;
  *            sgl-project/sglang issue 32065 (2026): a block as wide as a layer
- *   passes   all tensors with short rows, which tests usually have
+ *   passes   the tensors that tests usually have
  *   run      make grade T=04_cuda_kernels/bug_hunt/01
  */
 #include "launch.h"

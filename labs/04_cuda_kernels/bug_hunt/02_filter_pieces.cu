@@ -3,7 +3,7 @@
  *   does     conv2d forward: a block loads its filter in parts into shared memory
  *   seen     ORNL/HeCBench issue 253 (2026) in a loop over tiles; pytorch/pytorch pull
  *            request 20182 (2019) in softmax. A race checker found both bugs.
- *   passes   filters of at most 32 weights: few channels, small kernels
+ *   passes   layers with few channels and small kernels
  *   run      make grade T=04_cuda_kernels/bug_hunt/02
  */
 #include "launch.h"

@@ -3,7 +3,7 @@
  *   does     linear backward: a block sums one element of grad_weight over the rows
  *   seen     flashinfer-ai/flashinfer pull requests 3879 and 3880 (2026): the norm of
  *            rows of 2880 numbers was 6 % too large
- *   passes   inputs with up to 32 rows, a multiple of 32 rows, or more than 128 rows
+ *   passes   the sizes of most models, and small tests
  *   run      make grade T=04_cuda_kernels/bug_hunt/03
  */
 #include "launch.h"

@@ -4,7 +4,7 @@
  *   does     add: computes the size of the output from both operands; then a kernel
  *   seen     tracel-ai/burn issue 5334 and flagos-ai/FlagGems pull request 6024 (2026):
  *            valid operands were refused, or gave a result of the wrong shape
- *   passes   all operands that have elements, stretched or not
+ *   passes   the tensors of most programs, stretched or not
  *   run      make grade T=05_torch_extension/bug_hunt/01
  */
 #include "bridge.h"

@@ -4,7 +4,7 @@
  *   does     conv2d with a fake kernel, which gives sizes to torch.compile and export
  *   seen     pytorch/pytorch pull request 187760 (2026) and tenstorrent/tt-metal pull
  *            request 19542 (2025): some convolutions were traced with a wrong width
- *   passes   equal options for height and width; all calls in eager mode
+ *   passes   the layers of most networks; all calls in eager mode
  *   run      make grade T=05_torch_extension/bug_hunt/02
  *
  * The C++ side. The rules are in 02_traced_sizes.py.
