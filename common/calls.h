@@ -2,7 +2,8 @@
 /* calls.h - the operators by number, so that a command can choose one
  *
  * Operator i is the i-th of operators.h, and of SIGNATURES in common/python/signatures.
- * The numbers after the operators are the functions of tensor_view.h (view_calls.c).
+ * The numbers after the operators are the functions of tensor_view.h (view_calls.c),
+ * then the operators of exhibits.h (exhibit_calls.c).
  */
 #ifndef CONVLAB_CALLS_H
 #define CONVLAB_CALLS_H
@@ -20,14 +21,21 @@ typedef struct {
     call_fn forward_check, backward_check;  // run check.c's; `function` is not used
 } operator_calls_t;
 
-enum { OPERATORS = 10, VIEWS = 7 };
+enum { OPERATORS = 10, VIEWS = 7, EXHIBITS = 5 };
 extern const operator_calls_t OPERATOR_CALLS[OPERATORS];
 extern const operator_calls_t VIEW_CALLS[VIEWS];  // `name` is the function's name
+extern const operator_calls_t EXHIBIT_CALLS[EXHIBITS];
+
+static inline int is_view(int32_t number)
+{
+    return number >= OPERATORS && number < OPERATORS + VIEWS;
+}
 
 static inline const operator_calls_t *calls_of(int32_t number)
 {
-    return number < OPERATORS ? &OPERATOR_CALLS[number]
-                              : &VIEW_CALLS[number - OPERATORS];
+    if (number < OPERATORS) return &OPERATOR_CALLS[number];
+    return is_view(number) ? &VIEW_CALLS[number - OPERATORS]
+                           : &EXHIBIT_CALLS[number - OPERATORS - VIEWS];
 }
 
 #endif

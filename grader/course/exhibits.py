@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 r"""The exhibits of a bug hunt: complete, wrong operators, as lab.toml describes them.
 
-    [bug_hunt.05_gathered_columns]
-    operator = "unfold"             # what the file is an operator of
+    [bug_hunt.05_gathered_pixels]
+    operator = "conv_transpose2d"   # what the file is an operator of
     points = 1                      # half for the repair, half for the case
     tool = "odd options"            # what finds such a bug: one of TOOLS
     elements = 20                   # numbers that the inputs of a case may have at most
-    verdict = { backward = "WRONG_GRADIENT" }  # of the file as it was handed out
+    verdict = { forward = "WRONG_VALUE" }      # of the file as it was handed out
     mistake = "dilation_ignored"    # its name, or how the grader's words begin
     passes = [{ name = "plain", ... }]         # cases that it passes all the same
     story = ["...", "...", "..."]   # seen where, passed why, found how
@@ -23,7 +23,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from signatures import DIRECTIONS, SIGNATURES
+from signatures import DIRECTIONS
+from signatures.of_exhibits import ALL
 
 from grader.errors import GraderError
 from grader.verdicts import Verdict
@@ -75,7 +76,7 @@ def parse(where: str, entry: Mapping[str, Any]) -> Exhibit:
     for word in needed:
         if word not in entry:
             raise GraderError(f"{where} lacks the key {word!r}")
-    one_of(where, "operator", entry["operator"], tuple(SIGNATURES))
+    one_of(where, "operator", entry["operator"], tuple(ALL))
     one_of(where, "tool", entry["tool"], TOOLS)
     for word in ("points", "elements"):
         value = entry[word]

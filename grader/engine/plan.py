@@ -109,7 +109,7 @@ def questions(rung: Rung, direction: str) -> tuple[Question, ...]:
     """The questions of a direction that hold for this rung."""
     operator = rung.operator
     module = kind(rung) == PYTHON or operator in WITH_MODULE
-    if kind(rung) == EXTENSION and rung.exhibit:
+    if rung.exhibit:
         module = False  # it has none
     asked = {
         HALF: "f16" in rung.dtypes and rung.numerics != rungs.HALF,

@@ -7,23 +7,20 @@ import functools
 import importlib
 
 from signatures import SIGNATURES
+from signatures.of_exhibits import ALL, EXHIBITS, number
 
 from grader.operators.case import Case
 from grader.operators.entry import Operator, Truth
 
-__all__ = ["Case", "Operator", "Truth", "get", "number"]
+__all__ = ["SIGNATURES", "Case", "Operator", "Truth", "get", "number"]
 
 
 @functools.cache
 def get(name: str) -> Operator:
     """The entry of an operator; KeyError if there is no such operator."""
-    if name not in SIGNATURES:
+    if name not in ALL:
         raise KeyError(name)
-    operator = importlib.import_module(f"grader.operators.{name}").OPERATOR
+    folder = f"{__name__}.exhibits" if name in EXHIBITS else __name__
+    operator = importlib.import_module(f"{folder}.{name}").OPERATOR
     assert isinstance(operator, Operator)
     return operator
-
-
-def number(name: str) -> int:
-    """Its position in operators.h: how a command names it to a worker."""
-    return list(SIGNATURES).index(name)

@@ -20,6 +20,7 @@ from signatures import Option
 
 from grader.course.foreign import short
 from grader.course.quoted_line import line as line_of
+from grader.course.rungs import ROOT
 from grader.operators.case import Case, CaseError
 from grader.operators.entry import Operator, numel
 from grader.operators.layouts import LAYOUTS
@@ -88,7 +89,7 @@ class _Reader:
         if not self.line:
             raise Refused(
                 f"{self.shown} holds no case: write its sizes and options, one per "
-                f"line, as in grader/operators/cases/{self.operator.name}.toml"
+                f"line, as in {self._model}"
             )
         self._words()
         self._sizes()
@@ -131,6 +132,11 @@ class _Reader:
         return self.operator.case(line)
 
     # ---- words -----------------------------------------------------------------------
+
+    @property
+    def _model(self) -> str:
+        """The operator's own cases, as people see their path."""
+        return str(self.operator.case_file.relative_to(ROOT))
 
     def _words(self) -> None:
         """Only those that a line of the operator's own case file may have."""

@@ -20,13 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from signatures import SIGNATURES, Argument, Signature
+from signatures import Argument, Signature
+from signatures.of_exhibits import ALL, EXHIBITS
 
 from grader.operators.case import STRANGE, Case, CaseError
 from grader.operators.families import family
 from grader.operators.layouts import lay_out
 
 CASES = Path(__file__).with_name("cases")  # a file for each operator
+CASES_OF_EXHIBITS = Path(__file__).with_name("exhibits")  # beside its module
 Tensors = dict[str, torch.Tensor]
 Grads = list[torch.Tensor]  # of a loss by each output
 
@@ -178,7 +180,13 @@ class Operator:
     @property
     def signature(self) -> Signature:
         """Its signature in the Python contract."""
-        return SIGNATURES[self.name]
+        return ALL[self.name]
+
+    @property
+    def case_file(self) -> Path:
+        """Its cases, as data."""
+        folder = CASES_OF_EXHIBITS if self.name in EXHIBITS else CASES
+        return folder / f"{self.name}.toml"
 
     def shape(self, text: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The numbers behind a shape's text: "(OC, IC/G, KH, KW)"."""
@@ -249,8 +257,7 @@ class Operator:
         """
         if self.only:
             return list(self.only)
-        path = CASES / f"{self.name}.toml"
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+        entries = tomllib.loads(self.case_file.read_text(encoding="utf-8"))
         lines = entries["cases"] + entries.get("hidden", [])
         rng = random.Random(f"{self.name} {seed}")
         for i in range(drawn):
@@ -261,14 +268,13 @@ class Operator:
         """The cases for rungs with threads, whose shares do not come out even."""
         if self.only:
             return list(self.only)
-        path = CASES / f"{self.name}.toml"
-        lines = tomllib.loads(path.read_text(encoding="utf-8"))["threads"]
+        entries = tomllib.loads(self.case_file.read_text(encoding="utf-8"))
+        lines = entries.get("threads", [])
         return [self.case(line) for line in lines]
 
     def speed_cases(self, *, large: bool = True) -> dict[str, Case]:
         """The cases that are timed, by name; `large` ones only for who names them."""
-        path = CASES / f"{self.name}.toml"
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+        entries = tomllib.loads(self.case_file.read_text(encoding="utf-8"))
         lines = entries.get("speed", []) + (entries.get("large", []) if large else [])
         return {line["name"]: self.case(line) for line in lines}
 

@@ -30,7 +30,7 @@ PYTHON     := link limits
 RACES      := worker races region openmp tsan
 ALONE      := scratch refusing link limits
 SANITIZE   := -fsanitize=address,undefined
-COMMON     := check calls view_calls
+COMMON     := check calls view_calls exhibit_calls
 MODES      := run check trace
 CARRIED    := scratch $(TRIED) link limits
 RUNTIME    := $(BUILD)/cusim/runtime

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from signatures import DIRECTIONS, SIGNATURES
+from signatures.of_exhibits import ALL
 
 from convlab._load_error import LoadError
 from convlab._native import build_rung, device, function_in
@@ -50,7 +51,7 @@ class Loaded:
         self.name = name
         self.files = dict(files)
         self._function = function
-        self.__signature__ = python_signature(SIGNATURES[name])
+        self.__signature__ = python_signature(ALL[name])
         setattr(self, name, function)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -131,6 +132,10 @@ def _candidates(task: Task, rung: Rung | None) -> list[Rung]:
 def _load_compiled(task: Task, rung: Rung | None) -> Loaded:
     code: dict[str, Code] = {}
     operator = rung.operator if rung else task.operator
+    if operator not in SIGNATURES:
+        raise LoadError(
+            f"only make grade can run {operator}: no task has this operator"
+        )
     for candidate in _candidates(task, rung):
         missing = [d for d in DIRECTIONS if d not in code]
         if not missing:
@@ -174,7 +179,7 @@ def _load_python(task: Task, rung: Rung | None) -> Loaded:
         raise LoadError(f"{chosen.shown} defines no function '{operator}'")
     files = dict.fromkeys(DIRECTIONS, chosen.shown)
     loaded = Loaded(rung.id if rung else task.id, operator, function, files)
-    kind = SIGNATURES[operator].module
+    kind = ALL[operator].module
     if hasattr(module, kind):
         setattr(loaded, kind, getattr(module, kind))
     return loaded

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from signatures import DIRECTIONS, REQUIRED, SIGNATURES, Argument, Option, Signature
+from signatures import DIRECTIONS, REQUIRED, Argument, Option, Signature
+from signatures.of_exhibits import ALL, number
 
 from convlab._native import binding
 from convlab._shapes import output_shapes
@@ -42,8 +43,8 @@ class COperator:
     def __init__(self, name: str, code: Mapping[str, Code], device: int = 0) -> None:
         """`device` is the address of _device.cpp's function, for code in CUDA."""
         self.device = device
-        self.signature = SIGNATURES[name]
-        self.number = list(SIGNATURES).index(name)
+        self.signature = ALL[name]
+        self.number = number(name)
         self.code = code
         self.python_signature = python_signature(self.signature)
 

@@ -61,7 +61,7 @@ static void load(link_t *link, rung_t *rung, const char *const paths[2])
         if (!rung->library[d]) fail_to_load(link, dlerror());
         char symbol[64];
         snprintf(symbol, sizeof symbol, "%s%s", calls_of(number)->name,
-                 number < OPERATORS ? direction[d] : "");
+                 is_view(number) ? "" : direction[d]);
         rung->function[d] = dlsym(rung->library[d], symbol);
         Dl_info where;
         if (rung->function[d] && dladdr(rung->function[d], &where)) {

@@ -30,7 +30,7 @@ due_days = 7
 [part.tasks]
 "01_python_function/add" = { points = 1 }
 "02_naive_c/gelu" = { points = 2 }
-"02_naive_c/bug_hunt" = { points = 3, rungs = ["00_stretched_sum"] }
+"02_naive_c/bug_hunt" = { points = 3, rungs = ["00_stretched_slope"] }
 "03_im2col_cpu/gelu" = { points = 4, rungs = ["00_libm"] }
 "04_cuda_kernels/gelu" = { points = 5, rungs = ["00_grid_stride"] }
 "05_torch_extension/gelu" = { points = 6 }
@@ -49,8 +49,8 @@ due_days = 7
 FILES = (
     "01_python_function/add/00_broadcast.py",
     "02_naive_c/gelu/00_definition.c",
-    "02_naive_c/bug_hunt/00_stretched_sum.c",
-    "02_naive_c/bug_hunt/00_stretched_sum.case.toml",
+    "02_naive_c/bug_hunt/00_stretched_slope.c",
+    "02_naive_c/bug_hunt/00_stretched_slope.case.toml",
     "03_im2col_cpu/gelu/00_libm.c",
     "04_cuda_kernels/gelu/00_grid_stride.cu",
     "05_torch_extension/convlab_ext/gelu.py",

@@ -293,7 +293,7 @@ def test_an_exhibit_is_asked_when_it_is_named_or_changed(made, tmp_path, monkeyp
     monkeypatch.delenv("CI", raising=False)  # there everything is asked
     tree = tmp_path / "tree"
     shutil.copytree(made.tree, tree)
-    hunt, exhibit = "02_naive_c/bug_hunt", "02_naive_c/bug_hunt/00_stretched_sum"
+    hunt, exhibit = "02_naive_c/bug_hunt", "02_naive_c/bug_hunt/00_stretched_slope"
 
     def seen(wanted: str) -> dict[str, str]:
         done = grader(tree, "grade", wanted)

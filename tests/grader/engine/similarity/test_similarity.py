@@ -25,7 +25,7 @@ from tests.grader.course.offered import TEXT
 from tests.proofs import planted, similarity
 
 GELU = "labs/02_naive_c/gelu/00_definition.c"
-HUNT = "labs/02_naive_c/bug_hunt/05_gathered_columns.c"
+HUNT = "labs/02_naive_c/bug_hunt/05_gathered_pixels.c"
 RIGHT = similarity.RIGHT / "gelu"
 WORDS = ("for", "(", ")", "{", "}", "=", "+", "*", ";", "0", "1", "if", "<")
 
@@ -141,10 +141,12 @@ def test_starters_and_solutions_do_not_count(tree, place, make):
 
 
 def test_a_repaired_exhibit_that_is_handed_in_as_a_rung_is_seen(tree):
-    text = planted.copied(solved((rungs.ROOT / HUNT).read_text()), ".c", 1)
-    mine = source("alice", text, "labs/03_im2col_cpu/unfold/05_mine.c")
+    exhibit = "03_im2col_cpu/bug_hunt/00_narrow_kernel"  # of an operator of a task
+    repaired = solved((rungs.ROOT / f"labs/{exhibit}.c").read_text())
+    text = planted.copied(repaired, ".c", 1)
+    mine = source("alice", text, "labs/03_im2col_cpu/conv2d/05_mine.c")
     found = pairs.ranked([mine, *exhibits()], Given(tree, None).of, most=9)
-    assert found[0].other.who == "exhibit 02_naive_c/bug_hunt/05_gathered_columns"
+    assert found[0].other.who == f"exhibit {exhibit}"
     assert found[0].score > 0.8 and all(p.one.student for p in found)
 
 
