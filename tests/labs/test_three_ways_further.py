@@ -25,13 +25,16 @@ JVP = """    @staticmethod
         return sum(steps)
 
 """
-SETUP = """    generate_vmap_rule = True
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs[:2])
+RULE = """    @staticmethod
+    def vmap(info, in_dims, input, weight, bias):
+        input, weight, bias = (
+            tensor[None] if axis is None else tensor.movedim(axis, 0)
+            for tensor, axis in zip((input, weight, bias), in_dims)
+        )
+        return input @ weight.mT + bias[:, None], 0
 
 """
+GENERATED = "    generate_vmap_rule = True\n\n"
 BACKWARD = "    @staticmethod\n    def backward("
 
 
@@ -74,25 +77,39 @@ def test_forward_mode_needs_jvp_and_what_it_saves(operands):
     assert gradcheck(moved, operands, check_forward_ad=True)
 
 
-def test_vmap_wants_setup_context_and_a_sum_that_is_not_in_place():
+def test_vmap_wants_a_rule_and_takes_one_written_by_hand():
     torch.manual_seed(0)
     inputs, weights, biases = drawn(5, 3, 4), drawn(5, 2, 4), drawn(5, 2)
-    with pytest.raises(RuntimeError, match="setup_context"):
-        torch.func.vmap(changed(LINEAR))(inputs, weights, biases)
-    types = "input: Tensor, weight: Tensor, bias: Tensor | None"
-    split = (
-        (f"def forward(ctx, {types})", f"def forward({types})"),
-        ("        ctx.save_for_backward(input, weight)\n", ""),
-        (BACKWARD, SETUP + BACKWARD),
-    )
-    linear = changed(LINEAR, *split)
+    with pytest.raises(RuntimeError, match="vmap staticmethod"):
+        torch.func.vmap(changed(LINEAR, (GENERATED, "")))(inputs, weights, biases)
+    linear = changed(LINEAR, (GENERATED, RULE))
     one_by_one = torch.stack([linear(*one) for one in zip(inputs, weights, biases)])
     batched = torch.func.vmap(linear)(inputs, weights, biases)
     torch.testing.assert_close(batched, one_by_one)
+
+
+def test_a_generated_rule_wants_a_sum_that_is_not_in_place():
+    torch.manual_seed(0)
+    input, weight, biases = drawn(3, 4), drawn(2, 4), drawn(5, 2)
+    one_by_one = torch.stack([changed(LINEAR)(input, weight, one) for one in biases])
     only_bias = (None, None, 0)
-    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
-        torch.func.vmap(linear, only_bias)(inputs[0], weights[0], biases)
-    linear = changed(LINEAR, *split, ("output += bias", "output = output + bias"))
-    batched = torch.func.vmap(linear, only_bias)(inputs[0], weights[0], biases)
-    one_by_one = torch.stack([linear(inputs[0], weights[0], one) for one in biases])
+    batched = torch.func.vmap(changed(LINEAR), only_bias)(input, weight, biases)
     torch.testing.assert_close(batched, one_by_one)
+    in_place = changed(LINEAR, ("output = output + bias", "output += bias"))
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        torch.func.vmap(in_place, only_bias)(input, weight, biases)
+
+
+def test_the_readme_s_older_form_is_not_taken_by_torch_func():
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, input):
+            ctx.save_for_backward(input)
+            return input * input
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * ctx.saved_tensors[0] * grad_output
+
+    with pytest.raises(RuntimeError, match="setup_context"):
+        torch.func.grad(Square.apply)(torch.tensor(2.0))

@@ -54,9 +54,10 @@ def places(k: int, count: int, stride: int, dilation: int) -> slice:
 class UnfoldFunction(torch.autograd.Function):
     """output = the windows of input as columns; only sizes are saved."""
 
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(
-        ctx,
         input: Tensor,
         kernel_size: tuple[int, int],
         dilation: tuple[int, int],
@@ -67,8 +68,6 @@ class UnfoldFunction(torch.autograd.Function):
         KH, KW = kernel_size
         OH = extent(IH, KH, stride[0], padding[0], dilation[0])
         OW = extent(IW, KW, stride[1], padding[1], dilation[1])
-        ctx.sizes = N, IC, IH, IW, KH, KW, OH, OW
-        ctx.options = dilation, padding, stride
         # BEGIN SOLUTION
         top, left = padding
         padded = torch.nn.functional.pad(input, (left, left, top, top))  # (N, IC, ...)
@@ -85,10 +84,17 @@ class UnfoldFunction(torch.autograd.Function):
         # STARTER raise NotImplementedError
 
     @staticmethod
+    def setup_context(ctx, inputs, output) -> None:
+        input, *ctx.window = inputs  # kernel_size, dilation, padding, stride
+        ctx.input_shape = input.shape
+
+    @staticmethod
     def backward(ctx, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         # no test of needs_input_grad: autograd calls this only if input needs it
-        N, IC, IH, IW, KH, KW, OH, OW = ctx.sizes
-        dilation, padding, stride = ctx.options
+        N, IC, IH, IW = ctx.input_shape
+        (KH, KW), dilation, padding, stride = ctx.window
+        OH = extent(IH, KH, stride[0], padding[0], dilation[0])
+        OW = extent(IW, KW, stride[1], padding[1], dilation[1])
         # BEGIN SOLUTION
         top, left = padding
         padded = grad_output.new_zeros(N, IC, IH + 2 * top, IW + 2 * left)
