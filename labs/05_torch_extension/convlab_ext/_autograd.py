@@ -15,6 +15,8 @@ last two, whose line follows from the code. Without
                                              tangent, are wrong and raise nothing
     _SingleLevelFunction, enable_single_level_autograd_function,
     _are_functorch_transforms_active         torch.func.grad, jvp and hessian raise
+    _compiled_autograd_key, _autograd_function_id
+                                             compiled autograd raises
     _any_requires_grad, forward_ad._current_level
                                              all is right, but each call makes a node
     _dispatch_tls_local_include_set and
@@ -130,10 +132,17 @@ def _function(rules: Rules) -> type[_SingleLevelFunction]:
         with outer[0], outer[1], _below_autograd():
             return function(*arguments)
 
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return rules.backward(ctx, *grads)  # compiled autograd traces no bound method
+
+    def key(ctx: Any) -> tuple[int, ...]:
+        return (ctx._autograd_function_id,)  # as torch.autograd.Function has it
+
     methods = {
+        "_compiled_autograd_key": key,
         "forward": forward,
         "setup_context": rules.setup_context,
-        "backward": rules.backward,
+        "backward": backward,
         "jvp": jvp,
     }
     static = {name: staticmethod(method) for name, method in methods.items()}
