@@ -6,6 +6,7 @@ torch.fx, and torch.compile with sizes that are symbols.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 
 import pytest
 import torch
@@ -36,3 +37,23 @@ def gradients(sample: Sample, *, compiled: bool) -> Sequence[Tensor]:
 def test_compiled_autograd_takes_the_whole_backward_pass(sample: Sample):
     found = gradients(sample, compiled=True)
     torch.testing.assert_close(found, gradients(sample, compiled=False))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_layer_norm_of_two_axes_compiles(extension: ModuleType, dynamic: bool):
+    torch._dynamo.reset()
+    layer, x = extension.LayerNorm((4, 3)), torch.randn(2, 4, 3)
+    compiled = torch.compile(layer, fullgraph=True, dynamic=dynamic, backend="eager")
+    torch.testing.assert_close(compiled(x), layer(x))
+    torch.testing.assert_close(compiled(x[:1]), layer(x[:1]))
+
+
+def test_jit_trace_takes_a_layer_norm_of_two_axes(extension: ModuleType):
+    layer, x = extension.LayerNorm((4, 3)), torch.randn(2, 4, 3)
+    torch.testing.assert_close(torch.jit.trace(layer, x)(x), layer(x))
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+def test_jit_trace_takes_padding_same(extension: ModuleType):
+    layer, x = extension.Conv2d(2, 3, (3, 2), padding="same"), torch.randn(2, 2, 5, 4)
+    torch.testing.assert_close(torch.jit.trace(layer, x)(x), layer(x))

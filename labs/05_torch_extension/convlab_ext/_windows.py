@@ -39,7 +39,10 @@ def padded_same(
         )
     if stride != [1, 1]:
         raise ValueError(f"{operator}: padding='same' needs stride 1, as in PyTorch")
-    high, wide = (d * (k - 1) for d, k in zip(dilation, weight.shape[2:]))
+    sizes = weight.shape[2:]
+    if torch.jit.is_tracing():  # there a size is a tensor, which no option may be
+        sizes = [int(size) for size in sizes]
+    high, wide = (d * (k - 1) for d, k in zip(dilation, sizes))
     if high % 2 or wide % 2:
         input = torch.nn.functional.pad(input, (0, wide % 2, 0, high % 2))
     return input, (high // 2, wide // 2)

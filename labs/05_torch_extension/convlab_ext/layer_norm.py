@@ -9,6 +9,7 @@ element.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,14 +38,17 @@ def layer_norm(
         return convlab.layer_norm(input, shape, weight, bias, eps)[0]
     must_be_tensor("layer_norm", "input", input)
     for name, tensor in (("weight", weight), ("bias", bias)):
-        fits = tensor is None or list(tensor.shape) == shape
-        torch._check(fits, lambda n=name: f"layer_norm: '{n}' must be {shape}")
+        if tensor is not None and list(tensor.shape) != shape:
+            raise RuntimeError(f"layer_norm: '{name}' must be {shape}")
     right = list(input.shape[-axes:])
-    said = f"layer_norm: 'normalized_shape' is {shape}, expected {right} or fewer axes"
-    torch._check(right == shape, lambda: said)
+    if right != shape:
+        raise RuntimeError(
+            f"layer_norm: 'normalized_shape' is {shape}, expected {right} or fewer axes"
+        )
     flat = [None if t is None else t.flatten() for t in (weight, bias)]  # (D) each
     rows = input.flatten(-axes)  # (..., D)
-    return convlab.layer_norm(rows, rows.shape[-1:], *flat, eps)[0].view(input.shape)
+    features = [math.prod(shape)]
+    return convlab.layer_norm(rows, features, *flat, eps)[0].view(input.shape)
 
 
 # ---- formulas in operators of PyTorch, with `lead` batch axes in front ---------------
