@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch._dynamo import compiled_autograd
 
-from tests.labs.extension import CORE, Sample
+from tests.labs.extension import CORE, LAB, Sample
 
 pytestmark = pytest.mark.usefixtures("extension")
 each_operator = pytest.mark.parametrize("sample", CORE, ids=lambda s: s.operator)
@@ -57,3 +57,33 @@ def test_jit_trace_takes_a_layer_norm_of_two_axes(extension: ModuleType):
 def test_jit_trace_takes_padding_same(extension: ModuleType):
     layer, x = extension.Conv2d(2, 3, (3, 2), padding="same"), torch.randn(2, 2, 5, 4)
     torch.testing.assert_close(torch.jit.trace(layer, x)(x), layer(x))
+
+
+@pytest.mark.parametrize("operator", ["linear", "conv2d", "layer_norm", "gelu"])
+def test_fx_makes_one_node_of_a_call(extension: ModuleType, operator: str):
+    layer = {
+        "linear": extension.Linear(4, 4),
+        "conv2d": extension.Conv2d(2, 3, 3, padding="same"),
+        "layer_norm": extension.LayerNorm((4, 4)),
+        "gelu": extension.GELU(),
+    }[operator]
+    x = torch.randn(2, 2, 4, 4)
+    traced = torch.fx.symbolic_trace(layer)
+    calls = [node for node in traced.graph.nodes if node.op == "call_function"]
+    assert [node.target.__name__ for node in calls] == [operator]
+    torch.testing.assert_close(traced(x), layer(x))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet", "unet"])
+def test_fx_traces_the_networks(
+    extension: ModuleType, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    monkeypatch.syspath_prepend(str(LAB))
+    from nets import NETS
+    from train.layers import lab05
+
+    network = NETS[name](lab05()).eval()
+    traced = torch.fx.symbolic_trace(network)
+    x = torch.randn(1, 3, 64, 64)
+    with torch.no_grad():
+        torch.testing.assert_close(traced(x), network(x))

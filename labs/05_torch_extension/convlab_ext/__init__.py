@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.fx
 
 from convlab_ext._refusals import dtypes
 from convlab_ext.direct import direct as direct
@@ -119,4 +120,6 @@ def parts() -> str:
 
 for _operator in OPERATORS:
     _load(_operator)
+    if _operator not in _absent:
+        torch.fx.wrap(_operator)  # one node of a graph: fx cannot follow its sizes
 from_environment()
