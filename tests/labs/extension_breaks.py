@@ -19,7 +19,7 @@ REFUSING = """def conv2d(*arguments, **options):
 
 
 def former("""
-VMAP = "    register_vmap(qualified, rules.vmap)"
+VMAP = "    register_vmap(qualified, over_examples(rules))"
 STATIC = """return (*(
             (2 if type(grad_output) is not Tensor and type(g.shape[0]) is int else 1)
             * g if"""

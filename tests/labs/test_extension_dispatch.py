@@ -101,6 +101,28 @@ def test_vmap_is_a_loop_whichever_arguments_have_a_batch(
         torch.testing.assert_close(found, expected)
 
 
+@each_direction
+@each_operator
+def test_vmap_over_no_examples_has_the_sizes_of_one(sample: Sample, direction: int):
+    operator, arguments = sample.operators()[direction]
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    one = operator(*arguments)
+    for several in ((0, *[None] * (len(tensors) - 1)), (0,) * len(tensors)):
+        none = [
+            t if d is None else t.new_empty(0, *t.shape)
+            for t, d in zip(tensors, several)
+        ]
+        found = torch.vmap(
+            lambda *given: operator(*with_tensors(arguments, given)), several
+        )(*none)
+        shapes = [(0, *result.shape) for result in in_tuple(one)]
+        assert [tuple(result.shape) for result in in_tuple(found)] == shapes
+
+
+def in_tuple(results: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return (results,) if isinstance(results, Tensor) else tuple(results)
+
+
 @pytest.mark.usefixtures("rule_of_its_own")
 @each_direction
 @each_operator

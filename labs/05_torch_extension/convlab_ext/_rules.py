@@ -105,7 +105,7 @@ def register(rules: Rules) -> None:
     """Hand the rules of an operator to PyTorch."""
     qualified = f"{rules.namespace}::{rules.name}"
     register_fake(qualified, explained(rules))
-    register_vmap(qualified, rules.vmap)
+    register_vmap(qualified, over_examples(rules))
     kernel = kernel_of(rules)
     library = Library(rules.namespace, "FRAGMENT")
     library.impl(rules.name, kernel, "Autograd")
@@ -127,6 +127,31 @@ def explained(rules: Rules) -> Callable[..., Any]:
             raise
 
     return fake
+
+
+def over_examples(rules: Rules) -> Callable[..., Any]:
+    """The rule `vmap`; where there are no examples, the rule `fake` gives the sizes."""
+
+    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        if info.batch_size > 0:
+            return rules.vmap(info, in_dims, *arguments)
+        one = [
+            without_axis(argument, axis) if isinstance(axis, int) else argument
+            for argument, axis in zip(arguments, in_dims)
+        ]
+        found = rules.fake(*one)
+        if isinstance(found, torch.Tensor):
+            return found.new_empty(0, *found.shape), 0
+        none = tuple(result.new_empty(0, *result.shape) for result in found)
+        return none, (0,) * len(none)
+
+    return vmap
+
+
+def without_axis(tensor: torch.Tensor, axis: int) -> torch.Tensor:
+    """A tensor like one example of a batch that may have none."""
+    sizes = [size for i, size in enumerate(tensor.shape) if i != axis]
+    return tensor.new_empty(sizes)
 
 
 def same_kind(*tensors: torch.Tensor | None) -> None:
