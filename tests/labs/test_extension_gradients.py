@@ -163,3 +163,32 @@ def test_no_grad_and_inference_mode_record_nothing(extension: ModuleType):
         with mode():
             output = extension.linear(x, weight)
         assert output.grad_fn is None and not output.requires_grad
+
+
+@pytest.mark.parametrize(
+    ("frozen", "kept"),
+    [
+        ((), 192),
+        (("weight",), 64),
+        (("input",), 128),
+        (("input", "weight"), 0),
+    ],
+)
+def test_linear_keeps_what_its_gradients_need(
+    extension: ModuleType, frozen: tuple[str, ...], kept: int
+):
+    """In KiB, as PyTorch's linear keeps them."""
+    input = torch.randn(256, 128, requires_grad="input" not in frozen)
+    weight = torch.randn(128, 128, requires_grad="weight" not in frozen)
+    bias = torch.randn(128, requires_grad=True)
+    for linear in (extension.linear, torch.nn.functional.linear):
+        sizes = {}
+
+        def pack(tensor: torch.Tensor, sizes: Any = sizes) -> torch.Tensor:
+            memory = tensor.untyped_storage()
+            sizes[memory.data_ptr()] = memory.nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            linear(input, weight, bias)
+        assert sum(sizes.values()) == kept * 1024
