@@ -36,7 +36,8 @@ class Listing:
         self.rungs: dict[str, list[str]] = {name: [] for name in SIGNATURES}
         for task in [t for t in tasks.all_tasks() if not t.functions]:
             for rung in task.rungs:
-                self.rungs[rung.operator].append(rung.id)
+                if rung.operator in SIGNATURES:  # not an exhibit's own operator
+                    self.rungs[rung.operator].append(rung.id)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.rungs)
