@@ -49,8 +49,8 @@ class LayerNorm(Operator):
         row's numbers lie close together.
         """
         eps = self.signature.resolve(case.options)["eps"]
-        mean = inputs["input"].mean(-1, keepdim=True)
-        variance = (inputs["input"] - mean).square().mean(-1, keepdim=True)
+        mean = inputs["input"].mean(dim=-1, keepdim=True)
+        variance = (inputs["input"] - mean).square().mean(dim=-1, keepdim=True)
         return mean, (variance + eps).rsqrt()  # (..., 1) both
 
     def saved(self, inputs: Tensors, case: Case) -> list[Any]:
@@ -86,7 +86,7 @@ class LayerNorm(Operator):
         one = torch.ones(x.shape[-1], dtype=x.dtype)
         weight = inputs.get("weight", one).abs()
         bias = inputs.get("bias", 0 * one).abs()
-        spread = rstd * (x.abs() + x.abs().mean(-1, keepdim=True))
+        spread = rstd * (x.abs() + x.abs().mean(dim=-1, keepdim=True))
         xhat = spread + ((x - mean) * rstd).abs()
         output = xhat * weight + bias
         if not grad_outputs:
@@ -95,7 +95,9 @@ class LayerNorm(Operator):
         dx = grad * weight
         rows = tuple(range(x.dim() - 1))
         grad_input = rstd * (
-            dx + dx.mean(-1, keepdim=True) + xhat * (dx * xhat).mean(-1, keepdim=True)
+            dx
+            + dx.mean(dim=-1, keepdim=True)
+            + xhat * (dx * xhat).mean(dim=-1, keepdim=True)
         )
         scales = [grad_input, (grad * xhat).sum(rows), grad.sum(rows)]
         if not rows:

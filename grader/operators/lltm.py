@@ -40,7 +40,7 @@ class Lltm(Operator):
         return torch.tanh(new_c) * o, new_c
 
     def _gates(self, input: Any, weight: Any, bias: Any, h: Any) -> torch.Tensor:
-        joined = torch.cat([h, input], dim=1)  # (N, H+IC)
+        joined = torch.hstack((h, input))  # (N, H+IC)
         i, o, g = torch.nn.functional.linear(joined, weight, bias).chunk(3, dim=1)
         return torch.cat([i.sigmoid(), o.sigmoid(), torch.nn.functional.elu(g)], dim=1)
 
@@ -51,7 +51,7 @@ class Lltm(Operator):
     def _preact_scale(self, absolute: Tensors) -> torch.Tensor:
         """The absolute terms of the sum in front of each gate, (N, 3H)."""
         input, weight, bias, h = list(absolute.values())[:4]
-        joined = torch.cat([h, input], dim=1)  # (N, H+IC)
+        joined = torch.hstack((h, input))  # (N, H+IC)
         return torch.nn.functional.linear(joined, weight, bias)
 
     def saved_scale(self, inputs: Tensors, case: Case) -> list[torch.Tensor | None]:

@@ -28,12 +28,12 @@ def scaled(xhat: T, inputs: Tensors) -> T:
 
 def centered(t: T) -> T:
     """Each row less its mean."""
-    return t - t.mean(-1, keepdim=True)
+    return t - t.mean(dim=-1, keepdim=True)
 
 
 def deviation(t: T) -> T:
     """The standard deviation without eps, in two passes: torch.std loses digits."""
-    return centered(t).square().mean(-1, keepdim=True).sqrt()
+    return centered(t).square().mean(dim=-1, keepdim=True).sqrt()
 
 
 def without(name: str) -> Formula:
@@ -69,8 +69,8 @@ def _parts(mean: Change, rstd: Change) -> formulas.Forward:
 
     def forward(s: Setting, inputs: Tensors) -> T:
         x = inputs["input"]
-        of_mean = x.mean(-1, keepdim=True)
-        variance = centered(x).square().mean(-1, keepdim=True)
+        of_mean = x.mean(dim=-1, keepdim=True)
+        variance = centered(x).square().mean(dim=-1, keepdim=True)
         of_rstd = (variance + s.options["eps"]).rsqrt()
         return scaled((x - mean(of_mean)) * rstd(of_rstd), inputs)
 

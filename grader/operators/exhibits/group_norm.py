@@ -58,7 +58,7 @@ class GroupNorm(Operator):
         groups = x.reshape(N, options["num_groups"], -1)  # (N, G, C/G*L)
         variance = groups.var(-1, keepdim=True, unbiased=False)
         rstd = (variance + options["eps"]).rsqrt()  # (N, G, 1)
-        size = groups.abs() + groups.abs().mean(-1, keepdim=True)
+        size = groups.abs() + groups.abs().mean(dim=-1, keepdim=True)
         xhat = (size * rstd).reshape(x.shape)
         one = x.new_ones(C)
         weight = inputs.get("weight", one).abs()[:, None]
@@ -68,8 +68,8 @@ class GroupNorm(Operator):
             return [output], [None, None, None]
         grad = grad_outputs[0].abs()
         g, h = (t.reshape(groups.shape) for t in (grad * weight, xhat))
-        along = h * (g * h).mean(-1, keepdim=True)
-        to_input = rstd * (g + g.mean(-1, keepdim=True) + along)
+        along = h * (g * h).mean(dim=-1, keepdim=True)
+        to_input = rstd * (g + g.mean(dim=-1, keepdim=True) + along)
         found = [to_input.reshape(x.shape), (grad * xhat).sum((0, 2)), grad.sum((0, 2))]
         wanted = self.wanted(case)
         return [output], [s if want else None for s, want in zip(found, wanted)]

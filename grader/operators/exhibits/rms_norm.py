@@ -21,7 +21,7 @@ class RmsNorm(Operator):
     def reference(self, *inputs: Any, **options: Any) -> Any:
         """PyTorch's formula: each of its steps has a second derivative."""
         input, weight = inputs
-        square = input.square().mean(-1, keepdim=True)
+        square = input.square().mean(dim=-1, keepdim=True)
         output = input * (square + options["eps"]).rsqrt()
         return output if weight is None else output * weight
 
@@ -37,13 +37,13 @@ class RmsNorm(Operator):
         """From the formula, each difference as a sum of absolutes."""
         x = inputs["input"]
         eps = self.signature.resolve(case.options)["eps"]
-        rrms = (x.square().mean(-1, keepdim=True) + eps).rsqrt()
+        rrms = (x.square().mean(dim=-1, keepdim=True) + eps).rsqrt()
         xhat = (x * rrms).abs()
         weight = inputs.get("weight", torch.ones_like(x[..., :])).abs()
         if not grad_outputs:
             return [xhat * weight], [None, None]
         g = grad_outputs[0].abs() * weight
-        to_input = rrms * (g + xhat * (g * xhat).mean(-1, keepdim=True))
+        to_input = rrms * (g + xhat * (g * xhat).mean(dim=-1, keepdim=True))
         to_weight = (grad_outputs[0].abs() * xhat).reshape(-1, x.shape[-1]).sum(0)
         wanted = self.wanted(case)
         pairs = zip((to_input, to_weight), wanted)

@@ -64,8 +64,8 @@ class Conv2dFunction(torch.autograd.Function):
         OH = extent(IH, KH, stride[0], padding[0], dilation[0])
         OW = extent(IW, KW, stride[1], padding[1], dilation[1])
         G, GM, GK, GN = groups, OC // groups, IC // groups * KH * KW, OH * OW
-        window = (KH, KW), dilation, padding, stride  # in the order of unfold
-        col = torch.nn.functional.unfold(input, *window)  # (N, IC*KH*KW, OH*OW)
+        order = (KH, KW), dilation, padding, stride  # as unfold takes them
+        col = torch.nn.functional.unfold(input, *order)  # (N, IC*KH*KW, OH*OW)
         filters = weight.reshape(G, GM, GK)  # (G, GM, GK)
         output = filters @ col.reshape(N, G, GK, GN)  # (N, G, GM, GN)
         output = output.reshape(N, OC, OH, OW)  # (N, OC, OH, OW)
