@@ -287,9 +287,8 @@ def test_the_classic_version_goes_through_a_layer_twice(profiles):
     ours = profiles["lab05"].operators
     for way, operator in (("forward", "conv2d"), ("backward", "conv2d_backward")):
         rows = ours[f"convolution {way}"]
-        assert {name: row.calls for name, row in rows.items()} == {
-            f"convlab::{operator}": 2
-        }
+        found = {name: row.calls for name, row in rows.items() if "conv" in name}
+        assert found == {f"convlab::{operator}": 2}
     for profile in profiles.values():
         assert sum(row.total for row in profile.roles.values()) < profile.step
 
