@@ -194,7 +194,7 @@ def test_a_wrong_function_in_python_gets_its_names(tools, tmp_path):
     lab = ROOT / "labs" / "01_python_function" / "conv2d" / "00_unfold_matmul.py"
     text = lab.read_text()
     for right, bad in (
-        ("output += bias.reshape(OC, 1, 1)", "pass"),
+        ("output = output + bias.reshape(OC, 1, 1)", "pass"),
         ("grad_bias = grad_output.sum(", "grad_bias = grad_output.mean("),
     ):
         assert text.count(right) == 1

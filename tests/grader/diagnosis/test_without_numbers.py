@@ -20,6 +20,10 @@ from grader.verdicts import Verdict
 SEED = 11
 NAMES = {mistake.name for mistake in of_python.MISTAKES}
 RUNGS = {file.parent.name: file for file in ROOT.glob("labs/01_*/*/00_*.py")}
+# of unfold's forward, not of its backward
+SIZES = """        KH, KW = kernel_size
+        OH = extent(IH, KH, stride[0], padding[0], dilation[0])
+        """
 FOLD = "torch.nn.functional.fold(grad_col, (IH, IW), *ctx.window)"
 
 Edits = dict[str, str]
@@ -162,7 +166,7 @@ ABSENT: list[tuple[str, str, Edits]] = [  # near them, and none of them
     ),
     (
         *("unfold", "forward"),  # one window too few along one axis alone
-        {"OW = extent(IW, KW,": "OW = extent(IW - 1, KW,"},
+        {f"{SIZES}OW = extent(IW, KW,": f"{SIZES}OW = extent(IW - 1, KW,"},
     ),
 ]
 
