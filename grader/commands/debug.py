@@ -2,8 +2,8 @@
 """`make debug` runs one case of one rung under a debugger, with its inputs on disk.
 
 A rung in C is built with -O0 -g. `worker --replay` runs it under gdb, which stops at
-its functions. A file of lab 01 and the call of an operator of lab 05 run under pdb, in
-this process: PyTorch is loaded already. The case's tensors are .npy files.
+its functions. A file of lab 01 and the call of an operator of lab 05 run under pdb.
+They run in this process, where PyTorch is loaded. The case's tensors are .npy files.
 """
 
 from __future__ import annotations
