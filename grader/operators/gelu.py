@@ -8,12 +8,13 @@ from typing import Any
 
 import torch
 
+from grader.operators.activation import Activation, any_shape
 from grader.operators.case import Case
-from grader.operators.entry import Grads, Operator, Tensors, numel, side, some_layout
+from grader.operators.entry import numel, some_layout
 from grader.operators.layouts import dense
 
 
-class Gelu(Operator):
+class Gelu(Activation):
     """x/2 * (1 + erf) loses digits where erf is near -1: the error is that of x."""
 
     name = "gelu"
@@ -25,17 +26,6 @@ class Gelu(Operator):
         (x,) = inputs
         return torch.nn.functional.gelu(x, approximate=options["approximate"])
 
-    def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
-        """A handful of roundings, no sum."""
-        return {"output": 8, "input": 16}
-
-    def scales(
-        self, inputs: Tensors, case: Case, grad_outputs: Grads
-    ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
-        """|x| forward, |grad_output| * (1 + |x|) backward."""
-        x = inputs["input"].abs()
-        return [x], [g.abs() * (1 + x) for g in grad_outputs]
-
     def tags(self, case: Case) -> dict[str, bool]:
         """Whether all tensors lie in a row of whole packs."""
         shape = self.input_shapes(case)["input"]
@@ -46,7 +36,7 @@ class Gelu(Operator):
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Any shape, also none."""
         return {
-            "shapes": {"input": [side(rng, 1, 7) for _ in range(rng.randint(0, 4))]},
+            "shapes": {"input": any_shape(rng)},
             "approximate": rng.choice(["none", "tanh"]),
             "layout": some_layout(rng, "input", "grad_output"),
         }

@@ -7,30 +7,18 @@ import random
 from typing import Any
 
 import torch
-from signatures import Argument
 
 from grader.operators.case import Case
-from grader.operators.entry import Grads, Operator, Tensors, numel, side, some_layout
+from grader.operators.entry import Grads, Tensors, numel, side, some_layout
 from grader.operators.layouts import dense
+from grader.operators.norm import Norm
 
-FAR = 1e4  # the mean of a row, where its standard deviation is 1
 
-
-class LayerNorm(Operator):
+class LayerNorm(Norm):
     """mean and rstd are compared too: later rungs hand them to each other."""
 
     name = "layer_norm"
     forbidden = ("*layer_norm*", "*batch_norm*", "*group_norm*", "var_mean", "std_mean")
-
-    def fill(
-        self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
-    ) -> torch.Tensor:
-        """With values = "far" the input lies around 10000: a difference of squares has
-        no digit left there.
-        """
-        numbers = super().fill(argument, shape, case, rng)
-        far = case.values == "far" and argument.name == "input"
-        return numbers + FAR if far else numbers
 
     def reference(self, *inputs: Any, **options: Any) -> Any:
         """torch.nn.functional.layer_norm; a weight that is absent is ones, for without

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from signatures import Argument
 
+from grader.operators.activation import any_shape
 from grader.operators.case import Case
-from grader.operators.entry import Grads, Operator, Tensors, side, some_layout
+from grader.operators.entry import Grads, Operator, Tensors, some_layout
 
 LARGE = 1000  # how much larger numbers are with values = "large"
 
@@ -48,7 +49,7 @@ class Elu(Operator):
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Any shape, also none."""
         return {
-            "shapes": {"input": [side(rng, 1, 7) for _ in range(rng.randint(0, 4))]},
+            "shapes": {"input": any_shape(rng)},
             "alpha": rng.choice([1, 0.5, 2.0]),
             "layout": some_layout(rng, "input", "grad_output"),
         }

@@ -7,29 +7,17 @@ import random
 from typing import Any
 
 import torch
-from signatures import Argument
 
 from grader.operators.case import Case
-from grader.operators.entry import Grads, Operator, Tensors, side, some_layout
+from grader.operators.entry import Grads, Tensors, side, some_layout
+from grader.operators.norm import Norm
 
-FAR = 1e4  # the mean of a group, where its standard deviation is 1
 
-
-class GroupNorm(Operator):
+class GroupNorm(Norm):
     """Each group of channels with mean 0 and variance 1."""
 
     name = "group_norm"
     forbidden = ("*norm*", "var_mean", "std_mean")
-
-    def fill(
-        self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
-    ) -> torch.Tensor:
-        """With values = "far" the input lies around 10000: a difference of squares has
-        no digit left there.
-        """
-        numbers = super().fill(argument, shape, case, rng)
-        far = case.values == "far" and argument.name == "input"
-        return numbers + FAR if far else numbers
 
     def reference(self, *inputs: Any, **options: Any) -> Any:
         """torch.nn.functional.group_norm."""
