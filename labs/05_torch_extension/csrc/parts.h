@@ -2,7 +2,7 @@
 /* parts.h - how a large call on the CPU is divided among PyTorch's threads
  *
  * The rungs of add, linear and unfold use one thread. But a part of their output needs
- * only a part of their input. So `run` (calls.h) calls the kernel once for each part,
+ * only a part of their input. So `run` (run.h) calls the kernel once for each part,
  * with as many threads as torch.set_num_threads says. One thread computes each element
  * of a result, from the same terms in the same order. So any number of threads gives
  * the same result, bit for bit.

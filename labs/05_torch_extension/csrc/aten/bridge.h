@@ -91,4 +91,4 @@ template <typename F> void parallel(int64_t COUNT, int64_t grain, const F &f)
     at::parallel_for(0, COUNT, grain, f);
 }
 
-#include "../calls.h"
+#include "../run.h"

@@ -8,7 +8,7 @@
  *     run(input, conv2d_forward_check, conv2d_forward_kernels, input, weight, bias, p,
  *         output);
  *
- * `run` (../calls.h) makes tensor_t views of the tensors, and checks the arguments. It
+ * `run` (../run.h) makes tensor_t views of the tensors, and checks the arguments. It
  * sets the device, and takes the stream and the threads that PyTorch uses now. Then it
  * calls the kernel of this device and dtype. An error becomes a C++ exception with the
  * message in ctx->error. Python sees the exception as a RuntimeError.
@@ -122,4 +122,4 @@ template <typename F> void parallel(int64_t COUNT, int64_t grain, const F &f)
         torch_parallel_for(0, COUNT, grain, part, const_cast<F *>(&f)));
 }
 
-#include "../calls.h"
+#include "../run.h"
