@@ -10,10 +10,11 @@ import torch
 
 from grader.checks.heat_map import HeatMap, Plane
 from grader.diagnosis.match import Trial
+from grader.diagnosis.which_cases import sizes
 
 ROWS, COLUMNS = 10, 16  # at most so many are shown
 FEWEST = 9  # elements of a plane in which one sees a pattern
-DIGITS = 3
+DIGITS = 6
 
 
 def draw(trials: Sequence[Trial]) -> HeatMap | None:
@@ -41,7 +42,7 @@ def draw(trials: Sequence[Trial]) -> HeatMap | None:
     ]
     if went_in := _went_in(trial, first):
         planes.insert(0, went_in)
-    return HeatMap(trial.case.name, tuple(planes))
+    return HeatMap(trial.case.name, tuple(planes), sizes(trial))
 
 
 def _went_in(trial: Trial, first: tuple[int, ...]) -> Plane | None:

@@ -27,6 +27,7 @@ from grader.diagnosis.drawing import draw
 from grader.diagnosis.match import Trial, name_it, possible, tensors
 from grader.diagnosis.mistakes import GARBAGE, Mistake, formulas, known_mistakes
 from grader.diagnosis.mistakes.mistake import Setting
+from grader.diagnosis.search.find import name_by_search
 from grader.diagnosis.symptoms import NAMES, describe, read_as_contiguous
 from grader.diagnosis.telling_cases import extra_cases
 from grader.diagnosis.which_cases import EXACTLY, common, listed
@@ -77,9 +78,7 @@ def explain(
     besides = ""
     every = [*extra_cases(subject.operator), *(c for c in cases if not c.is_extreme)]
     every.sort(key=_order)
-    trials = _trials(subject, every, seed, "f64", backward=backward)
-    if not any(t.failed for t in trials):
-        trials = _trials(subject, every, seed, result.dtype, backward=backward)
+    trials = _trials(subject, every, seed, result.dtype, backward=backward)
     if not backward and not any(t.failed for t in trials) and signature.saved:
         trials = _trials(subject, every, seed, result.dtype, backward=False, saved=True)
         besides = _only_saving(trials, subject)
@@ -88,26 +87,33 @@ def explain(
         extreme = {case.name: case.values for case in cases if case.is_extreme}
         text = EXTREME.get(extreme.get(result.replay or "", ""), AGAIN)
         return replace(result, diagnosis=text)
-    result = replace(result, heat=draw(failed))
-    if nothing and (found := without_numbers.name_it(trials)):
+    picture = draw(failed)
+    result = replace(result, heat=picture if picture and picture.tells else None)
+    exact = trials  # in double, or else as it failed
+    if result.dtype != "f64" and not besides:
+        doubles = _trials(subject, every, seed, "f64", backward=backward)
+        exact = doubles if any(t.failed for t in doubles) else trials
+    if nothing and (found := without_numbers.name_it(exact)):
         return replace(result, diagnosis=found.sentence, mistake=found.name)
     if all(t.garbage for t in failed) and any(t.tainted for t in failed):
         text = _sentence([(name, GARBAGE) for name in tensors(failed)])
         return replace(result, diagnosis=text, mistake=GARBAGE.name)
     mistakes = known_mistakes(subject.operator.name)
-    named = name_it(mistakes, trials)
-    if not named and (named := name_it(mistakes, [t for t in trials if not t.strided])):
+    named = name_it(mistakes, exact)
+    if not named and (named := name_it(mistakes, [t for t in exact if not t.strided])):
         besides += (
             "; a case with a view gives other wrong numbers: does the code use the "
             "strides of every input?"
         )
+    if not named:
+        named = name_by_search(subject.operator.name, exact)
     if named:
         text = _sentence(named) + besides
         return replace(result, diagnosis=text, mistake=named[0][1].name)
-    past = read_as_contiguous(trials)
+    past = read_as_contiguous(exact)
     if past:
         strides = next((m for m in mistakes if m.name == "strides_ignored"), None)
-        sure = strides is not None and possible(strides, trials)
+        sure = strides is not None and possible(strides, exact)
         return replace(
             result, diagnosis=past, mistake="strides_ignored" if sure else None
         )
@@ -264,7 +270,8 @@ def _trials(
         if late and any(t.failed for t in made):
             break  # it says nothing about values; those before it do
         crashes += trial.died
-        made.append(trial)
+        if trial.setting.truth:  # the rung covers this case
+            made.append(trial)
         if late:
             break
     return made
@@ -318,7 +325,10 @@ def run_again(
         trial.finding, trial.died = stop.finding, True
     if not trial.finding:
         wanted = {first + k: e for k, e in enumerate(right) if e is not None}
-        _look(trial, call, {k: e for k, e in wanted.items() if k not in subject.left})
+        computed = {k: e for k, e in wanted.items() if k not in subject.left}
+        truth_of = {e.name: setting.truth[e.name] for e in computed.values()}
+        trial.setting = replace(setting, truth=truth_of)
+        _look(trial, call, computed)
     return trial
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
-from signatures import SIGNATURES
+from signatures.of_exhibits import ALL
 
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import Rung
@@ -23,6 +24,7 @@ SCHEMA = re.compile(
     r"|Could not run 'convlab::(?P<unserved>\w+)'"
     r"|Registered schema has|[Uu]nknown type specifier"
 )
+LAB = "labs/05_torch_extension"
 PYTHON = re.compile(r" \([^()]+\.py:\d+: [^\n]*\)$")  # the line that called C++
 
 
@@ -30,6 +32,7 @@ def placed(result: CheckResult, rung: Rung) -> CheckResult:
     """The result, at the line of C++ where what it tells of is said or made."""
     if result.verdict is Verdict.PASS:
         return result
+    result = _of_exhibit(result, rung) if rung.exhibit else result
     lines = rung.file.read_text(encoding="utf-8", errors="replace").splitlines()
     operator = rung.operator
     if found := SCHEMA.search(result.message):
@@ -42,9 +45,23 @@ def placed(result: CheckResult, rung: Rung) -> CheckResult:
     return replace(result, message=said, location=f"{rung.shown}:{number}")
 
 
+def _of_exhibit(result: CheckResult, rung: Rung) -> CheckResult:
+    """The result at the line of the exhibit's Python file; without a line if it has no
+    such file. Its package has a copy under the name of the operator.
+    """
+    copy, place = f"{LAB}/convlab_ext/{rung.operator}.py", result.location or ""
+    if any(file.suffix == ".py" for file in rung.also):
+        own = str(Path(rung.shown).with_suffix(".py"))
+        said, place = result.message.replace(copy, own), place.replace(copy, own)
+    else:
+        said = PYTHON.sub("", result.message)
+        place = "" if place.startswith(copy) else place
+    return replace(result, message=said, location=place or None)
+
+
 def _result(message: str, operator: str) -> str:
     """The result whose sizes the argument checks refuse; "" if they refuse none."""
-    signature = SIGNATURES[operator]
+    signature = ALL[operator]
     results = [one.name for one in signature.outputs]
     results += [f"grad_{name}" for name in signature.gradients]
     found = re.search(rf"\b{operator}: '({'|'.join(results)})' must be \(", message)

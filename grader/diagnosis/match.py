@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -23,6 +23,7 @@ from grader.diagnosis.mistakes.mistake import (
     Answers,
     Formula,
     Mistake,
+    OfTensor,
     Setting,
 )
 from grader.operators import Case
@@ -31,6 +32,7 @@ ROOM = 16.0  # times the ordinary tolerance: a wrong formula has terms of its ow
 _PAST = re.compile(
     r"writes (?:'(\w+)' right past its end|[^']*past the end of '(\w+)')"
 )
+LARGE = 1 << 13  # numbers of a case that takes longer than several small ones
 ENOUGH = 8  # elements of a single case that are evidence
 
 
@@ -132,6 +134,8 @@ def _allowed(trial: Trial, name: str, foretold: torch.Tensor) -> float:
 def _follows(formula: Formula, trials: Sequence[Trial], name: str) -> int | None:
     """Elements of evidence for a formula, 0 if too few; None if a case contradicts."""
     cases = evidence = 0
+    if isinstance(formula, OfTensor) and formula.tensor != name:
+        return None if any(name in trial.wrong for trial in trials) else 0
     for trial in trials:
         if name not in trial.setting.truth or trial.empty:
             continue
@@ -157,7 +161,7 @@ def matches(
     mistakes: Sequence[Mistake], trials: Sequence[Trial], name: str
 ) -> list[Match]:
     """The mistakes that explain a tensor in every case, in the order of the list."""
-    ordered = sorted(trials, key=lambda t: (name not in t.wrong, t.got is None))
+    ordered = sorted(trials, key=lambda t: _cost(t, name))
     made = []
     for mistake in mistakes:
         best = max(
@@ -166,6 +170,15 @@ def matches(
         if best and (not mistake.together or possible(mistake, trials)):
             made.append(Match(mistake, best))
     return made
+
+
+def _cost(trial: Trial, name: str) -> tuple[bool, bool, bool, int]:
+    """Where a case stands: a wrong formula is cheaply refuted by a small wrong case, or
+    else by a right one that is not trivial.
+    """
+    size = sum(t.numel() for t in trial.setting.inputs.values())
+    right = name not in trial.wrong
+    return size > LARGE, right, trial.got is None, -size if right else size
 
 
 def possible(mistake: Mistake, trials: Sequence[Trial]) -> bool:
@@ -181,9 +194,20 @@ def name_it(
     mistakes: Sequence[Mistake], trials: Sequence[Trial]
 ) -> list[tuple[str, Mistake]]:
     """A mistake for each wrong tensor, the same one if one explains all; or nothing."""
+    return name_of(lambda _: mistakes, trials)
+
+
+def name_of(
+    mistakes: Callable[[str], Sequence[Mistake]], trials: Sequence[Trial]
+) -> list[tuple[str, Mistake]]:
+    """The same, where each tensor has a list of mistakes of its own."""
     wrong = tensors(trials)
-    found = {name: matches(mistakes, trials, name) for name in wrong}
-    if not wrong or not all(found.values()):
+    found = {}
+    for name in wrong:
+        found[name] = matches(mistakes(name), trials, name)
+        if not found[name]:
+            return []
+    if not wrong:
         return []
     shared = [
         m.mistake

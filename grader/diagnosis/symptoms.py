@@ -133,8 +133,9 @@ def _rounding(trials: Sequence[Trial]) -> str | None:
         return FLOATS
     if dtype == torch.float32 and spread and LEAST_HALF <= worst <= HALF:
         return (
-            "the error is as large as half precision's rounding: are sums or operands "
-            "stored with fewer bits than float?"
+            "the error is as large as half precision's rounding. Are sums or operands "
+            "stored with fewer bits than float? Or is a constant, or a small term of "
+            "the formula, a little wrong?"
         )
     if sums and worst <= NEAR * UNIT[dtype]:
         return (

@@ -129,7 +129,7 @@ def smallest(trials: Sequence[Trial]) -> str | None:
         float(trial.setting.truth[name].flatten()[first]),
     )
     return (
-        f"the smallest case that fails has {_sizes(trial)}: "
+        f"the smallest case that fails has {sizes(trial)}: "
         f"'{name}'{position(first, mask.shape)} is {got}, expected {right}"
     )
 
@@ -149,7 +149,7 @@ def apart(got: float, right: float) -> tuple[str, str]:
     return f"{got:.17g}", f"{right:.17g}"
 
 
-def _sizes(trial: Trial) -> str:
+def sizes(trial: Trial) -> str:
     """'input' of shape [3, 4], 'weight' of shape [4] and eps 0.1"""
     inputs = trial.setting.inputs
     words = [f"'{name}' of shape {_shape(tensor)}" for name, tensor in inputs.items()]

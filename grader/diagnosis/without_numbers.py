@@ -95,11 +95,13 @@ def _is_counted(trial: Trial, words: str, how: str) -> bool:
 
 
 def _windows(trial: Trial, how: str = "") -> list[int]:
-    """OH and OW as they come of one way to count; nothing without windows."""
+    """OH and OW as they come of one way to count; nothing for an operator without the
+    options of a convolution.
+    """
     options, inputs = trial.setting.options, trial.setting.inputs
     weight = inputs.get("weight")
     kernel = options.get("kernel_size", () if weight is None else weight.shape[2:])
-    if "stride" not in options or len(kernel) != 2:
+    if not {"stride", "padding", "dilation"} <= set(options) or len(kernel) != 2:
         return []
     each = zip(
         inputs["input"].shape[2:],

@@ -1,320 +1,147 @@
 # SPDX-License-Identifier: MIT
-"""Known mistakes of conv2d."""
+"""Known mistakes of conv2d, as edits of its sum (grader/diagnosis/search)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
 
-import torch
-
-from grader.diagnosis.mistakes import conv_sums, formulas, wrong_windows
-from grader.diagnosis.mistakes.convolution import (
-    by_filter,
-    groups_of,
-    range_one_short,
-    slide,
-    window,
-    windowed,
-)
-from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
-from grader.diagnosis.mistakes.parts import batch_ignored, last_tile
+from grader.diagnosis.mistakes import formulas, shared_by_images
+from grader.diagnosis.mistakes.mistake import Mistake
 from grader.diagnosis.mistakes.strides import strides_ignored
-from grader.diagnosis.mistakes.wrong_bias import Index, averages, bias_index
-from grader.diagnosis.mistakes.wrong_windows import Window
-from grader.operators.entry import Tensors
+from grader.diagnosis.search import sum_mistakes
 
-T = torch.Tensor
+FLIPPED = ("weight flipped", "weight kh = KH - 1 - kh", "weight kw = KW - 1 - kw")
 
 
-# ---- kernel --------------------------------------------------------------------------
+def _known(
+    name: str, sentence: str, *keys: str
+) -> Callable[[str], tuple[Mistake, ...]]:
+    """A mistake of the operator that is asked for."""
+    return lambda operator: (sum_mistakes.known(operator, name, sentence, *keys),)
 
 
-def _flips() -> Iterator[Formula]:
-    for axes in ([2, 3], [2], [3]):
-
-        def flip(s: Setting, a: list[int] = axes) -> Setting:
-            return s.input(weight=s.inputs["weight"].flip(a))
-
-        def flipped(t: T, _: Setting, a: list[int] = axes) -> T:
-            return t.flip(a)
-
-        yield from formulas.misread(flip)
-        yield formulas.answered("grad_weight", flipped)
-
-
-def _kernel_axes() -> Iterator[Formula]:
-    for flat in (True, False):
-
-        def turned(s: Setting, f: bool = flat) -> Setting:
-            return s.input(weight=formulas.swapped(s.inputs["weight"], flat=f))
-
-        def image_turned(s: Setting, f: bool = flat) -> Setting:
-            return s.input(input=formulas.swapped(s.inputs["input"], flat=f))
-
-        yield from formulas.misread(turned)
-        yield from formulas.misread(image_turned, "grad_weight")
-
-    def read(s: Setting) -> Setting:
-        weight = s.inputs["weight"]
-        return s.input(weight=weight.mT.reshape(weight.shape))
-
-    yield from formulas.misread(read)
-
-    def written(t: T, _: Setting) -> T:
-        return t.mT.reshape(t.shape)
-
-    yield formulas.answered("output", written)
-    yield formulas.answered("grad_input", written)
-    yield formulas.forward_only(formulas.through(_wide_kernel))
-
-
-def _wide_kernel(s: Setting, inputs: Tensors) -> T | None:
-    """KH and KW changed for each other in the loops and in memory."""
-    w, weight = window(s), inputs["weight"]
-    turned = weight.reshape(*weight.shape[:2], weight.shape[3], weight.shape[2])
-    wrong = Window(
-        (w.kernel[1], w.kernel[0]), w.stride, w.padding, w.dilation, w.windows
-    )
-    return slide(s, {**inputs, "weight": turned}, wrong)
-
-
-# ---- groups --------------------------------------------------------------------------
-
-
-def _ungrouped(s: Setting, inputs: Tensors) -> T | None:
-    """Every filter reads all channels, and weights beyond its own for them."""
-    weight = inputs["weight"]
-    size = [weight.shape[0], inputs["input"].shape[1], *weight.shape[2:]]
-    wide = formulas.taken_for(weight, size, weight.stride())
-    return slide(s, {**inputs, "weight": wide}, window(s), groups=1)
-
-
-def _dealt(s: Setting, inputs: Tensors) -> T | None:
-    """Filters dealt out to the groups one by one, as cards are."""
-    weight, G = inputs["weight"], groups_of(s)
-    dealt = weight.unflatten(0, (-1, G)).transpose(0, 1).flatten(0, 1)
-    return slide(s, {**inputs, "weight": dealt}, window(s))
-
-
-def _groups() -> Iterator[Formula]:
-    yield formulas.through(_dealt)
-    yield by_filter(lambda oc, ic, OC, IC, G: ic)
-    yield by_filter(lambda oc, ic, OC, IC, G: ic * G + oc // (OC // G))
-    yield by_filter(lambda oc, ic, OC, IC, G: oc % G * IC + ic)
-    yield by_filter(lambda oc, ic, OC, IC, G: oc // G * IC + ic)
-    yield by_filter(lambda oc, ic, OC, IC, G: oc // (OC // G) + ic)
-    yield formulas.through(_ungrouped)
-
-
-# ---- bias ----------------------------------------------------------------------------
-
-
-def _times(count: Callable[[Setting], Any]) -> Formula:
-    """The bias added so many times."""
-
-    def forward(s: Setting, inputs: Tensors) -> T | None:
-        made = slide(s, {**inputs, "bias": None}, window(s))  # type: ignore[dict-item]
-        if made is None or "bias" not in inputs:
-            return made
-        added: T = count(s) * inputs["bias"].reshape(-1, 1, 1)
-        return made + added
-
-    return formulas.through(forward)
-
-
-def _taps_inside(s: Setting) -> T | None:
-    """How many products each window really has, those outside of the image left out."""
-    ones = {k: torch.ones_like(v) for k, v in s.inputs.items() if k != "bias"}
-    return slide(s, ones, window(s))
-
-
-def _per_channel() -> Iterator[Formula]:
-    def shape(s: Setting) -> tuple[int, ...]:
-        return tuple(s.inputs["weight"].shape)
-
-    for count in (
-        lambda s: shape(s)[1],
-        lambda s: s.inputs["input"].shape[1],
-        lambda s: shape(s)[2] * shape(s)[3],
-        lambda s: shape(s)[1] * shape(s)[2] * shape(s)[3],
-        _taps_inside,
-        lambda s: shape(s)[2],
-        lambda s: shape(s)[1] * shape(s)[2],
-    ):
-        # forward alone: a gradient too large has many causes
-        yield formulas.forward_only(_times(count))
-
-
-def _averaged(name: str) -> Iterator[Formula]:
-    """A gradient divided by something it is a sum over."""
-    for axes in ([0], [2, 3], [0, 2, 3], [2], [3]):
-
-        def average(t: T, s: Setting, a: list[int] = axes) -> T:
-            return t / max(1, torch.Size(s.grads[0].shape[i] for i in a).numel())
-
-        yield formulas.answered(name, average)
-
-
-def _bias_indices() -> Iterator[Index]:
-    """What stands in place of oc; axes are n, oc, oh, ow."""
-    yield lambda s, axes: axes[0]
-    yield lambda s, axes: axes[2]
-    yield lambda s, axes: axes[3]
-    yield lambda s, axes: 0 * axes[1]
-    yield lambda s, axes: _filters(s) - 1 - axes[1]
-    yield lambda s, axes: axes[1] // (_filters(s) // groups_of(s))  # the group
-    yield lambda s, axes: axes[1] % (_filters(s) // groups_of(s))  # within the group
-    yield lambda s, axes: axes[1] % groups_of(s)
-
-
-def _filters(s: Setting) -> int:
-    return s.inputs["weight"].shape[0]
-
-
-# ---- gradients -----------------------------------------------------------------------
-
-
-def _weight_transposed() -> Iterator[Formula]:
-    """Every order in which a gradient of the weight can be laid out but the right."""
-    for order in wrong_windows.flat_orders(4):
-
-        def laid_out(t: T, _: Setting, o: Any = order) -> T:
-            return t.permute(o).reshape(t.shape)
-
-        yield formulas.answered("grad_weight", laid_out)
-
-    def by_group(t: T, s: Setting) -> T:
-        return t.reshape(groups_of(s), -1, t[0].numel()).mT.reshape(t.shape)
-
-    yield formulas.answered("grad_weight", by_group)
-    for axes in ((2, 3), (0, 1)):
-
-        def turned(t: T, _: Setting, a: tuple[int, int] = axes) -> T:
-            same = t.shape[a[0]] == t.shape[a[1]]
-            return t.transpose(*a) if same else torch.full_like(t, formulas.UNKNOWN)
-
-        yield formulas.answered("grad_weight", turned)
-
-
-def _not_flipped() -> Iterator[Formula]:
-    for axes in ([2, 3], [2], [3]):
-
-        def flip(s: Setting, a: list[int] = axes) -> Setting:
-            return s.input(weight=s.inputs["weight"].flip(a))
-
-        yield formulas.only("grad_input", formulas.altered(flip))
-    yield formulas.only("grad_input", formulas.through(_mirrored))
-
-
-def _mirrored(s: Setting, inputs: Tensors) -> T | None:
-    """Forward's signs on the way back: the kernel flipped, and with it the place of its
-    corner.
-    """
-    w = window(s)
-    reach = [d * (k - 1) - p for d, k, p in zip(w.dilation, w.kernel, w.padding)]
-    mirror = replace(w, padding=(reach[0], reach[1]))
-    return slide(s, {**inputs, "weight": inputs["weight"].flip([2, 3])}, mirror)
-
-
-def _uncropped(pick: Callable[[T, T], T]) -> Formula:
-    """The gradient of the padded image, cut from it in another way."""
-
-    def change(t: T, s: Setting) -> T | None:
-        p = s.options["padding"]
-        widths = (p[1], p[1], p[0], p[0])
-        image = torch.nn.functional.pad(s.inputs["input"], widths)
-        wide = s.input(input=image).option(padding=(0, 0))
-        made = formulas.altered(lambda _: wide)(wide)
-        whole = made["grad_input"] if made else None
-        return None if whole is None else pick(whole, t)
-
-    return formulas.only("grad_input", formulas.answered("grad_input", change))
-
-
-def _not_cropped() -> Iterator[Formula]:
-    yield _uncropped(lambda w, t: w[..., : t.shape[2], : t.shape[3]])
-    yield _uncropped(lambda w, t: w.flatten(2)[..., : t[0, 0].numel()].reshape(t.shape))
-    yield _uncropped(lambda w, t: w.flatten()[: t.numel()].reshape(t.shape))
-    yield _uncropped(lambda w, t: w[..., : t.shape[2], -t.shape[3] :])
-    yield _uncropped(lambda w, t: w[..., -t.shape[2] :, -t.shape[3] :])
-
-
-# ---- the list ------------------------------------------------------------------------
-
-MISTAKES = (
-    Mistake(
+PARTS: tuple[Callable[[str], tuple[Mistake, ...]], ...] = (
+    _known(
         "gradient_not_flipped",
-        "in this gradient the kernel has the wrong orientation: output and input must "
-        "meet at forward's kernel position",
-        tuple(_not_flipped()),
+        "in this gradient the kernel has the wrong orientation: output and input "
+        "must meet at forward's kernel position",
+        *(f"grad_input {key}" for key in FLIPPED),
+        "grad_input input signs turned",
     ),
-    Mistake(
+    _known(
         "gradient_not_cropped",
-        "this is the gradient of the padded image: crop the padding, or subtract it "
-        "from ih and iw",
-        tuple(_not_cropped()),
+        "this is the gradient of the padded image: crop the padding, or subtract "
+        "it from ih and iw",
+        *("grad_input input -padding=0 hw", "grad_input uncropped *"),
+        "grad_input input -padding=-2*padding hw",
     ),
-    Mistake(
+    _known(
         "kernel_flipped",
-        "the kernel is flipped: PyTorch's conv2d is a cross-correlation and does not "
-        "flip the kernel",
-        tuple(_flips()),
+        "the kernel is flipped: PyTorch's conv2d is a cross-correlation and does "
+        "not flip the kernel",
+        *(f"output {key}" for key in FLIPPED),
+        *(f"grad_* {key}" for key in FLIPPED),
     ),
-    Mistake(
+    _known(
         "hw_swapped",
-        "height and width are exchanged somewhere: h comes first in every pair and "
-        "every shape",
-        (*map(windowed, wrong_windows.options_swapped()), *_kernel_axes()),
+        shared_by_images.HW_SWAPPED,
+        *("* input options of *", "* input ih-iw", "output weight kh-kw"),
+        *("* input stored n, channel, iw, ih", "output weight stored *, kw, kh"),
+        *("grad_input weight kh-kw", "grad_input weight stored *, kw, kh"),
+        *("output output stored n, oc, ow, oh", "output kernel kh-kw"),
+        *("output weight written kw, kh", "grad_input weight written kw, kh"),
     ),
-    *wrong_windows.ignored(windowed),
-    range_one_short(),
-    Mistake(
+    shared_by_images.ignored,
+    _known(
+        "range_one_short",
+        "the last window is skipped at each kernel position: the count is last - "
+        "first + 1, not last - first",
+        "* hidden 0,stride *",
+    ),
+    _known(
         "groups_ignored",
-        "filters read the channels of another group: which channels belong to filter "
-        "oc?",
-        tuple(_groups()),
+        "filters read the channels of another group: which channels belong to "
+        "filter oc?",
+        *("* weight oc = group + filter*G", "* input channel = ic"),
+        *("* input channel = group + ic*G", "* input channel = oc %*"),
+        *("* input channel = oc //*", "* input channel = group + ic"),
+        "* all channels",
     ),
-    formulas.bias_missing(),
-    Mistake(
+    lambda _: (formulas.bias_missing(),),
+    _known(
         "padding_and_bias_missing",
         "two mistakes: the padding and the bias are missing",
-        tuple(
-            formulas.without_bias(windowed(alter))
-            for alter in wrong_windows.padding_ignored()
-        ),
+        "without bias input -padding=0 *",
     ),
-    Mistake(
+    _known(
         "kernel_flipped_without_bias",
-        "two mistakes: the kernel is flipped (PyTorch's conv2d does not flip it), and "
-        "the bias is missing",
-        tuple(formulas.without_bias(flip) for flip in _flips()),
+        "two mistakes: the kernel is flipped (PyTorch's conv2d does not flip it), "
+        "and the bias is missing",
+        *(f"without bias {key}" for key in FLIPPED),
     ),
-    Mistake(
+    _known(
         "bias_per_channel",
-        "the bias is added several times, for every channel or kernel position: add "
-        "it once to the whole sum",
-        tuple(_per_channel()),
+        "the bias is added several times, for every channel or kernel position: "
+        "add it once to the whole sum",
+        "bias times *",
     ),
-    *averages(_averaged, "the samples or the windows"),
-    bias_index(_bias_indices(), channel=1),
-    *conv_sums.MISTAKES,
-    Mistake(
+    _known(
+        "bias_averaged",
+        "a sum is needed, not an average",
+        "grad_bias averaged over *",
+    ),
+    _known(
+        "weight_gradient_averaged",
+        "a sum over the samples or the windows is needed, not an average",
+        "grad_weight averaged over *",
+    ),
+    _known(
+        "bias_index",
+        formulas.BIAS_INDEX,
+        *("*bias bias oc = n", "*bias bias oc = oh", "*bias bias oc = ow"),
+        *("*bias bias oc = 0", "*bias bias oc = (GROUP - 1 - group)*(FILTER*"),
+        *("*bias bias oc = group", "*bias bias oc = filter"),
+        "*bias bias oc = oc % G",
+    ),
+    _known(
+        "accumulation_missing",
+        formulas.ONE_TERM,
+        *("grad_weight kept *", "grad_weight last n,oh,ow", "grad_input kept *"),
+        *("output kept *", "without bias kept *"),
+    ),
+    _known(
+        "padding_and_accumulation_missing",
+        "two mistakes. The padding is missing. Each sum in the weight's gradient "
+        "keeps only one term: is = used instead of +=?",
+        *("grad_weight unpadded kept *", "grad_input input -padding=0 *"),
+    ),
+    _known(
         "weight_gradient_transposed",
         "the numbers are right, but the axes are in another order",
-        tuple(_weight_transposed()),
+        "grad_weight weight stored *",
+        *("grad_weight weight kh-kw", "grad_weight weight oc-ic"),
     ),
-    Mistake(
+    _known(
         "batch_ignored",
         "only one sample of the batch is used",
-        tuple(batch_ignored("output", "grad_input")),
+        *("output first n", "output last n", "grad_* first n", "grad_* last n"),
+        *("output input n = 0", "output input n = N - 1"),
+        *("grad_weight input n = 0", "grad_weight input n = N - 1"),
+        *("grad_* output n = 0", "grad_* output n = N - 1", "grad_* all n = *"),
     ),
-    Mistake(
+    _known(
         "last_tile_forgotten",
-        "a loop ends too early: the last row, column, channel or incomplete tile is "
-        "missing",
-        tuple(last_tile()),
+        "a loop ends too early: the last row, column, channel or incomplete tile "
+        "is missing",
+        *("output tail *", "grad_* tail *"),
     ),
-    strides_ignored("input", "weight", "bias"),
+    lambda _: (strides_ignored("input", "weight", "bias"),),
 )
+
+
+def of_convolution(operator: str) -> tuple[Mistake, ...]:
+    """The mistakes that conv2d shares with depthwise_conv2d."""
+    return tuple(mistake for part in PARTS for mistake in part(operator))
+
+
+MISTAKES = of_convolution("conv2d")

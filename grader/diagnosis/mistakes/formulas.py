@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 import torch
 
@@ -21,6 +20,7 @@ UNWRITTEN = math.inf
 ONE_TERM = (  # the sentence of a sum that is none, for every operator
     "each sum keeps only its first or its last term: is = used instead of +=?"
 )
+BIAS_INDEX = "the bias is used at a wrong index: output channel oc needs element oc"
 TILES = (1, 2, 3, 4, 6, 8, 16, 32)  # 1: exactly the last one is forgotten
 
 Results = torch.Tensor | tuple[torch.Tensor, ...] | None
@@ -144,21 +144,6 @@ def both(first: Formula, second: Formula) -> Formula:
     return formula
 
 
-def misread(change: Change, gradient: str = "grad_input") -> list[Formula]:
-    """Forward reads an input wrongly, or backward does, for one gradient."""
-    return [forward_only(altered(change)), only(gradient, altered(change))]
-
-
-def without_bias(formula: Formula) -> Formula:
-    """A forward that makes another mistake and leaves out the bias besides."""
-
-    def less(setting: Setting) -> Answers | None:
-        rest = {k: v for k, v in setting.inputs.items() if k != "bias"}
-        return formula(replace(setting, inputs=rest))
-
-    return forward_only(less)
-
-
 def forgotten(name: str) -> Formula:
     """A forward without this input."""
 
@@ -225,20 +210,6 @@ def refit(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor | None:
     if tensor.numel() != math.prod(shape):
         return None
     return tensor.reshape(tuple(shape))
-
-
-def swapped(tensor: torch.Tensor, *, flat: bool) -> torch.Tensor:
-    """Its last two axes changed for each other, the shape kept.
-
-    flat: as if the memory held the transposed matrix; else by exchanged strides.
-    """
-    *lead, rows, columns = tensor.shape
-    if flat:
-        return tensor.reshape(*lead, columns, rows).mT.reshape(tensor.shape)
-    if rows == columns:
-        return tensor.mT
-    *far, down, right = tensor.stride()
-    return taken_for(tensor, tensor.shape, [*far, right, down])
 
 
 def alone(tensor: torch.Tensor, axis: int, at: int, fill: float = 0.0) -> torch.Tensor:

@@ -8,7 +8,7 @@ tensors. `formulas.py` has the parts of formulas.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -29,6 +29,8 @@ class Setting:
     options: Mapping[str, Any]
     grads: tuple[torch.Tensor, ...]
     truth: Mapping[str, torch.Tensor]  # right answers: output, or grad_input ...
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    # what the formulas of this case share
 
     @property
     def results(self) -> list[str]:
@@ -56,6 +58,19 @@ class Setting:
 
 
 Formula = Callable[[Setting], Answers | None]
+
+
+@dataclass(frozen=True, eq=False)
+class OfTensor:
+    """A formula of one tensor: nobody asks it about another one."""
+
+    tensor: str
+    answer: Callable[[Setting], torch.Tensor]
+
+    def __call__(self, setting: Setting) -> Answers:
+        """The wrong numbers of the tensor, if the case has it."""
+        there = self.tensor in setting.truth
+        return {self.tensor: self.answer(setting)} if there else {}
 
 
 @dataclass(frozen=True)

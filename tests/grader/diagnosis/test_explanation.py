@@ -88,7 +88,7 @@ def test_a_wrong_submission_gets_its_name_or_none(tools, build, submission):
             "use float somewhere",
         ),
         ("conv2d", {"PAD": "1"}, "where padding > 0"),
-        ("conv2d", {"START": "bias ? -*at1(bias, oc) : 0"}, "where there is a bias"),
+        ("conv2d", {"START": "bias ? 3 * *at1(bias, oc) : 0"}, "where there is a bias"),
         ("linear", {"START": "(bias ? *at1(bias, oc) : 0) + (r > 0)"}, "1 more than"),
         (
             "conv2d",
@@ -108,6 +108,35 @@ def test_a_mistake_without_a_name_is_described(tools, build, operator, change, w
         mistake = "digits_of_double_lost" if words == "use float somewhere" else None
         assert result.mistake == mistake
         assert words in (result.diagnosis or ""), result.diagnosis
+
+
+def test_words_and_picture_are_of_the_dtype_that_failed(tools, compile_rung):
+    """This sum is wrong everywhere in double, in float only with a stride."""
+    start = "(bias ? *at1(bias, oc) : 0) + (sizeof(real) == 8 || p.stride_h > 1)"
+    library = compile_rung(source("conv2d", START=start))
+    with subject_of("conv2d", library) as subject:
+        result = judged(subject, "forward", "f32")
+    assert "stride (1, 1)" not in (result.diagnosis or ""), result.diagnosis
+
+
+def test_a_case_that_a_rung_leaves_to_lower_files_says_nothing(tools, build):
+    """This file covers kernels of one position, and is wrong there."""
+    text = (ROOT / "labs/02_naive_c/conv2d/00_definition.c").read_text()
+    body = "    (void)ctx;\n    const int64_t N = output->size[0]"
+    refusal = (
+        "    if (weight->size[2] * weight->size[3] > 1) return STATUS_UNSUPPORTED;\n"
+    )
+    wrong = text.replace(body, refusal + body, 1).replace(
+        "ic0 + ic, ih", "ic0 + IC - 1 - ic, ih"
+    )
+    assert refusal in wrong
+    libraries = {"f64": (build(wrong),) * 2}
+    operator = operators.get("conv2d")
+    covers = {"output": ("pointwise",)}
+    subject = Subject(operator, libraries=libraries, covers=covers)
+    result = explained(subject, "forward")
+    subject.close()
+    assert "(IC - 1 - ic)` of 'input'" in (result.diagnosis or "")
 
 
 def test_reading_past_the_end_of_a_view_names_the_view(tools, build):
