@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+SHADES = 5  # in a terminal
+
 Row = tuple[float | None, ...]  # None: NaN or infinity, or never written
 
 
@@ -26,6 +28,20 @@ class HeatMap:
 
     case: str
     planes: tuple[Plane, ...]
+    sizes: str = ""  # shapes and options of the case, in words
+
+    @property
+    def is_pale(self) -> bool:
+        """Whether what came has the shades of what was expected."""
+        drawn = levels(self.planes, SHADES)
+        came, right = (rows for p, rows in zip(self.planes, drawn) if p.wrong)
+        return came == right
+
+    @property
+    def tells(self) -> bool:
+        """Whether the shades differ, or some elements are right and others wrong."""
+        marks = {mark for plane in self.planes for row in plane.wrong for mark in row}
+        return len(marks) > 1 or not self.is_pale
 
     def entry(self) -> dict[str, Any]:
         """As JSON."""
@@ -45,7 +61,7 @@ def heat_map(entry: dict[str, Any] | None) -> HeatMap | None:
         )
         for p in entry["planes"]
     )
-    return HeatMap(entry["case"], planes)
+    return HeatMap(entry["case"], planes, entry.get("sizes", ""))
 
 
 def levels(planes: Sequence[Plane], steps: int) -> list[list[list[int | None]]]:

@@ -55,7 +55,9 @@ def blocks(heat: HeatMap, width: int) -> Iterator[Text]:
 def caption(heat: HeatMap) -> str:
     """Which case is drawn: it may be a smaller one than the sentence is about."""
     part = any(plane.more for plane in heat.planes)
-    return f"case {heat.case}{', a part around the first wrong element' * part}"
+    sizes = f" ({heat.sizes})" if heat.sizes else ""
+    around = ", a part around the first wrong element" if part else ""
+    return f"case {heat.case}{sizes}{around}"
 
 
 def _shade(level: int | None, shades: str) -> str:

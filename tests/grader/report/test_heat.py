@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 
 import pytest
 
-from grader.checks.heat_map import HeatMap, Plane, heat_map, levels
+from grader.checks.heat_map import SHADES, HeatMap, Plane, heat_map, levels
 from grader.report.failure import heat
 
 GIVEN = Plane("input given", ((0.0, 100.0), (50.0, 0.0)))
@@ -33,6 +34,16 @@ def test_what_came_and_what_was_expected_share_a_scale():
     given, came, right = levels(DRAWN.planes, 5)
     assert given == [[0, 4], [2, 0]]
     assert came == [[0, 0], [4, 1]] and right == [[0, 0], [0, 1]]
+
+
+def test_a_drawing_of_equal_shades_tells_only_where_elements_are_wrong():
+    assert not DRAWN.is_pale and DRAWN.tells
+    close = replace(RIGHT, values=((1.001, 2.0), (1.0, 3.0)))
+    part = HeatMap("odd", (GIVEN, close, RIGHT))
+    assert part.is_pale and part.tells
+    all_wrong = [replace(plane, wrong=("##", "##")) for plane in (close, RIGHT)]
+    assert not HeatMap("odd", (GIVEN, *all_wrong)).tells
+    assert len(heat.SHADES) == SHADES
 
 
 def test_a_narrow_terminal_leaves_out_what_went_in():
