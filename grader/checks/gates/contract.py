@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
+from grader.checks.check_names import named
 from grader.checks.check_result import CheckResult, Finding, summarize
 from grader.checks.gates import factor
 from grader.checks.gates.jobs import Job, Jobs
@@ -48,6 +50,7 @@ class Gate:
 
 
 COMPILED = ("compile", "compile_backward")  # gates that compile C++
+LOADING = "start the gates: import PyTorch and the package"
 FAKE = (
     "torch.compile and torch.export use the operator's fake kernel: write `fake` in "
     "convlab_ext/{operator}.py, or compare its sizes with the kernel's"
@@ -57,19 +60,19 @@ LOOK = {  # by the name of a gate's jobs: what to do where nothing else says it
     "errors": "raise a Python exception for bad arguments",
     "opcheck": FAKE,
     "vmap": "check the rule `vmap`: it tells PyTorch what to do with a batch axis",
-    "autocast": "check the call of torch.library.register_autocast: it sets the dtype "
-    "in which the operator computes",
+    "autocast": "this call ran under torch.autocast. If it works without, check the "
+    "kernels on the keys AutocastCPU and AutocastCUDA (convlab_ext/_autocast.py)",
     "export": FAKE,
     "onnx": "check convlab_ext.onnx.table(): it translates the operator to ONNX",
     "compile": FAKE,
     "mask": "compute only the gradients that output_mask wants",
-    "opcheck_backward": "the backward operator needs its own rules: call `register` "
-    "for it",
-    "gradgradcheck": "the backward operator needs its own `backward`",
+    "opcheck_backward": "check the fake kernel of the backward operator, and the call "
+    "of `register` for it",
+    "gradgradcheck": "check the rule `backward` of the backward operator",
     "forward_ad": "let the rule `jvp` return the right derivative, or raise an "
     "exception",
-    "torch_func": "the backward operator needs its own `vmap`, and both operators need "
-    "the kernel that `register` puts on the key Autograd",
+    "torch_func": "check the rules `vmap` of the operator and of its backward "
+    "operator, and that `register` is called for both",
     "compile_backward": FAKE,
     "cuda": ON_A_CARD,
     "cuda_backward": ON_A_CARD,
@@ -121,9 +124,15 @@ class Contract:
         self.jobs = {
             gate.id: self._jobs.of(gate.id, self.marks.get(gate.id)) for gate in gates
         }
+        self._began: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         card = any(gate in ON_CARD for gate in gates)
         self._tools = Tools(
-            package, folder, gate_limit=limit, card=card, answer=self._answer
+            package,
+            folder,
+            gate_limit=limit,
+            card=card,
+            answer=self._answer,
+            began=self._began.put,
         )
         self._header: Path | None = None  # that compiled graphs include
         self._answers: dict[str, Answer] = {}
@@ -133,6 +142,13 @@ class Contract:
         """Begin; `results` waits for the end."""
         self._thread.start()
 
+    def steps(self) -> Iterator[str]:
+        """What is being done, in words, until all gates have ended."""
+        gates = {gate.id: gate for gate in self.gates}
+        while (name := self._began.get()) is not None:
+            gate = gates.get(name)
+            yield named(gate.name, gate.direction) if gate else LOADING
+
     def stop(self) -> None:
         """Nobody wants to know any more."""
         self._tools.stop()
@@ -141,6 +157,12 @@ class Contract:
         self._tools.forget()
 
     def _run(self) -> None:
+        try:
+            self._run_gates()
+        finally:
+            self._began.put(None)
+
+    def _run_gates(self) -> None:
         names = [gate.id for gate in self.gates]
         if any(name in COMPILED for name in names):
             self._header = precompiled.header(self._tools.environment())
@@ -258,18 +280,19 @@ class Contract:
         if len(results) != len(job.expected) and not job.may_refuse:
             return f"got {len(results)} tensors, expected {len(job.expected)}"
         for (described, data), right in zip(results, job.expected):
-            if sentence := _wrong(described, data, right):
+            if sentence := _wrong(described, data, right, job.dtypes):
                 return sentence
         return ""
 
 
-def _wrong(described: Told, data: bytes, right: Expected) -> str:
+def _wrong(described: Told, data: bytes, right: Expected, dtypes: Sequence[str]) -> str:
     """What is wrong with one tensor."""
     sizes = list(right.value.shape)
     if list(described.sizes) != sizes:
         return f"'{right.name}' has sizes {list(described.sizes)}, expected {sizes}"
-    if described.dtype not in ("float32", "float64"):
-        return f"'{right.name}' is {described.dtype}, expected float32 or float64"
+    if described.dtype not in dtypes:
+        expected = " or ".join(dtypes)
+        return f"'{right.name}' is {described.dtype}, expected {expected}"
     kind = getattr(torch, described.dtype)
     count = right.value.numel() * kind.itemsize
     if len(data) != count:

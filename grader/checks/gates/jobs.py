@@ -8,14 +8,13 @@ double. It does so here, in a process that has loaded no student code.
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from grader.checks.gates.expectations import loosely, stack
+from grader.checks.gates.expectations import loosely, moving, stack
 from grader.checks.gates.factor import marked
 from grader.checks.values.compare import Expected
 from grader.operators import Case, Operator
@@ -45,6 +44,7 @@ class Job:
     expected: list[Expected] = field(default_factory=list)
     name: str = ""  # the case
     may_refuse: bool = False  # an exception with words in place of a result is right
+    dtypes: tuple[str, ...] = ("float32", "float64")  # that results may have
 
 
 class Jobs:
@@ -288,29 +288,16 @@ class Jobs:
     def _forward_ad(self) -> Iterator[Job]:
         for case in self.small[:2]:
             inputs = self._drawn(case, torch.float64)
+            starts = {n: t.contiguous() for n, t in self._starts(case, inputs).items()}
             names = [n for n in self.operator.signature.gradients if n in inputs]
             for chosen in [names, *([name] for name in names if len(names) > 1)]:
                 drawn = self._drawn(case, torch.float64, 1)
                 tangents = {name: drawn[name].contiguous() for name in chosen}
-                right = self._tangents(case, inputs, tangents)
-                request = self._request(case, inputs, tangents=tangents)
+                right = moving(self._reference(case), inputs, tangents, starts)
+                more = {"tangents": tangents, "grad_outputs": starts}
+                request = self._request(case, inputs, **more)
                 label = f"{case.name}, along {', '.join(chosen)}"
-                yield Job(request, [*right, *right], label, may_refuse=True)
-
-    def _tangents(
-        self, case: Case, inputs: Tensors, tangents: Tensors
-    ) -> list[Expected]:
-        """The directional derivatives of the results, by PyTorch's function."""
-        function, names = self._reference(case), list(tangents)
-
-        def of(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            return function({**inputs, **dict(zip(names, given))})
-
-        moving = tuple(inputs[name] for name in names)
-        with warnings.catch_warnings():  # of PyTorch about itself
-            warnings.simplefilter("ignore")
-            found = torch.func.jvp(of, moving, tuple(tangents.values()))[1]
-        return [loosely("tangent", v, torch.ones_like(v) * 100, {}) for v in found]
+                yield Job(request, right, label, may_refuse=True)
 
     def _second(self) -> Iterator[Job]:
         for case in self.small[:2]:
@@ -341,7 +328,9 @@ class Jobs:
             for name, tensor in self._drawn(case, torch.float32).items()
         }
         right = self._outputs(case, inputs)
-        yield Job(self._request(case, inputs), [*right, *right], case.name)
+        twice = [*right, *right]  # from float32 and from bfloat16
+        dtypes = ("float32", "bfloat16")
+        yield Job(self._request(case, inputs), twice, case.name, dtypes=dtypes)
 
     def _batched(self) -> Case:
         """A case with a batch that may be of another size."""

@@ -83,9 +83,12 @@ class Tools:
         gate_limit: float = GATE,
         card: bool = False,
         answer: Callable[[str, KernelCall], bytes] = lambda *_: b"",
+        began: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`answer` says what the outputs of a kernel's call become in a gate."""
-        self._answer = answer
+        """`answer` says what the outputs of a kernel's call become in a gate. `began`
+        gets the name of each gate that begins, and "import" before the first one.
+        """
+        self._answer, self._began = answer, began
         self.package, self.folder, self.gate_limit = package, folder, gate_limit
         self._card = card
         self.seen: list[Path] = []  # what else it may read
@@ -180,6 +183,7 @@ class Tools:
                     answers[now].seconds = time.monotonic() - since
                 if event.event == "begin" and now != event.gate:
                     now, since = event.gate, time.monotonic()
+                    self._began(now)
                 if now in answers:
                     self._note(answers[now], event)
                 elif event.kind:

@@ -109,12 +109,12 @@ def send(calls: int, name: str, tensor: Any) -> list[Any]:
 
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"'{name}' is a {type(tensor).__name__}, expected a Tensor")
-    kinds = {torch.float32: 2, torch.float64: 3}  # dtype_t; others are wrong anyway
+    kinds = {torch.bfloat16: 1, torch.float32: 2, torch.float64: 3}  # dtype_t
     dense = tensor.detach().contiguous().cpu()
-    numbers = dense if dense.dtype in kinds else torch.empty(0)
+    numbers = dense if dense.dtype in kinds else torch.empty(0)  # wrong anyway
     data = struct.pack("<32sii", b"=", 0, 1)
     data += struct.pack("<9q", 1, kinds[numbers.dtype], 1, numbers.numel(), *[0] * 5)
-    left = memoryview(data + numbers.numpy().tobytes())
+    left = memoryview(data + numbers.flatten().view(torch.uint8).numpy().tobytes())
     while left:
         left = left[os.write(calls, left) :]
     os.read(calls, 1)  # it has come

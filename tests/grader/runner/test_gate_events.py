@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -116,7 +117,9 @@ BEGIN = 'tell(b\'{"event": "begin", "gate": "vmap", "job": 0}\')\n'
 END = "os._exit(0)\n"
 
 
-def asked(home: Path, attack: str) -> dict[str, Answer]:
+def asked(
+    home: Path, attack: str, began: Callable[[str], None] = lambda _: None
+) -> dict[str, Answer]:
     """Two gates of a package that does so when it is imported."""
     package = home / "package"
     put(package / "convlab_ext" / "__init__.py", HEAD + attack + END)
@@ -124,7 +127,7 @@ def asked(home: Path, attack: str) -> dict[str, Answer]:
     def write(names, file):
         torch.save({"package": str(package), "operator": "add", "header": ""}, file)
 
-    tools = Tools(package, home / "tools")
+    tools = Tools(package, home / "tools", began=began)
     try:
         return tools.run(["vmap", "mask"], write)
     finally:
@@ -140,6 +143,12 @@ for name in ("request.pt", "../request.pt", "vmap.0.0"):
     except OSError:
         pass
 """
+
+
+def test_each_gate_that_begins_is_told_at_once(tmp_path):
+    began = []
+    asked(tmp_path, BEGIN + BEGIN, began.append)
+    assert began == ["import", "vmap"] * 2  # another process runs the second gate
 
 
 def test_a_link_in_its_folder_leads_nobody_to_another_file(tmp_path):

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from signatures import SIGNATURES
+from signatures.of_exhibits import ALL
 
 ASKS = "CONVLAB_ASKS"  # names the socket that a kernel's results come from, if any
 Tensors = dict[str, torch.Tensor]
@@ -35,7 +35,7 @@ class Bound:
     def __init__(self, package: ModuleType, name: str) -> None:
         self.name = name
         self.package = package
-        self.signature = SIGNATURES[name]
+        self.signature = ALL[name]
         self.public: Callable[..., Any] = getattr(package, name)
         self.names = [argument.name for argument in self.signature.inputs]
 

@@ -44,9 +44,14 @@ MEANS = {
     "test_faketensor": "the fake kernel must return the sizes, strides and dtype of "
     "the real kernel without reading data. Write `fake`, and create the result with "
     "new_empty (not with empty_like, which copies channels_last strides)",
-    "test_aot_dispatch": "under torch.compile the results or gradients differ from a "
-    "direct call: check what `fake` and `backward` return",
+    "test_aot_dispatch": "torch.compile raises an exception, or gives other results or "
+    "gradients than a direct call: check what `fake` and `backward` return",
 }
+SCHEMA_RAISES = (
+    "the call raises an exception. Does the function take its arguments in the order "
+    "of the schema?"
+)
+SHARES = re.compile(r"alias|mutated|return inputs")  # in PyTorch's own words
 
 
 def opcheck(bound: Bound, job: Job) -> Named:
@@ -84,6 +89,8 @@ def _opcheck_sentence(operator: Any, util: str, error: Exception) -> str:
     said = re.search(r"failed with (.*?)(\(scroll up|$)", text, re.S)
     words = _both(" ".join((said[1] if said else text).split()))
     meaning = next(m for name, m in MEANS.items() if util.startswith(name))
+    if util == "test_schema" and not SHARES.search(words):
+        meaning = SCHEMA_RAISES
     return f"opcheck's {util} of {operator._schema.name}: {meaning} ({words})"
 
 

@@ -40,6 +40,7 @@ SILENT = (
     "is open (forward_ad), this kernel must apply the rules with `jvp`, or raise an "
     "exception"
 )
+Moving = tuple[torch.Tensor, ...]
 FUNCTORCH: Any = torch._C._functorch
 MATRICES = re.compile(
     r"mismatch for output (\d+) with respect to input (\d+), "
@@ -109,7 +110,10 @@ def torch_func(bound: Bound, job: Job) -> Named:
 
 
 def forward_mode(bound: Bound, job: Job) -> Named:
-    """A tangent by torch.func.jvp and by dual numbers; both may refuse, with words."""
+    """A tangent by torch.func.jvp and by dual numbers; both may refuse, with words.
+
+    Then tangents of the gradients, as torch.func.hessian asks for them.
+    """
     names = list(job["tangents"])
     function = bound.of(job, names)
     primals = tuple(job["tensors"][name] for name in names)
@@ -129,7 +133,27 @@ def forward_mode(bound: Bound, job: Job) -> Named:
             return results
     if any(one is None for one in found):
         raise Broken(SILENT)
-    return [*results, *(("tangent", one) for one in found)]
+    results += [("tangent", one) for one in found]
+    return [*results, *_moving_gradients(bound, job, primals, tangents)]
+
+
+def _moving_gradients(
+    bound: Bound, job: Job, primals: Moving, tangents: Moving
+) -> Named:
+    """How the gradients change along the tangents: forward mode over backward."""
+    names = list(job["tangents"])
+    starts = tuple(job["grad_outputs"].values())
+
+    def gradients(*given: torch.Tensor) -> object:
+        pull: Any = torch.func.vjp(bound.of(job, names), *given)[1]
+        return pull(starts)
+
+    try:
+        found: Any = torch.func.jvp(gradients, primals, tangents)[1]
+    except (NotImplementedError, RuntimeError) as error:
+        _refused(error)
+        return []
+    return [(f"tangent of grad_{name}", one) for name, one in zip(names, found)]
 
 
 def _refused(error: Exception) -> None:

@@ -50,9 +50,9 @@ def rung() -> Rung:
 @pytest.fixture(scope="module")
 def plain(tools) -> Iterator[None]:
     """The kernel behind conv2d is one that compiles in a second."""
-    entry = {"conv2d": {"kernels": {"cpu": PLAINEST}}}
+    entry = {"conv2d": {"cpu": PLAINEST}}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "_entries", lambda: entry)
+        patch.setattr(kernels, "targets", lambda _: entry)
         yield
 
 
@@ -136,7 +136,7 @@ def test_the_right_one_passes_values_and_gradients(good):
 # ---- numbers -------------------------------------------------------------------------
 
 RETURN = "        found = self.gradients(factors, ctx.options, mask)"
-AUTOGRAD = "    kernel = kernel_of(rules)"
+AUTOGRAD = "    kernel = completed(rules.operator, kernel_of(rules))"
 VALUES: dict[str, tuple[Edit, Callable[[Subject], CheckResult], str, str]] = {
     "the library's convolution inside": (
         (
@@ -221,8 +221,8 @@ def test_a_gate_notices(broken, name):
 WRONG_ON_CARD = {
     "a wrong output": (
         "conv2d.py",
-        "return convlab.conv2d(",
-        "return 2 * convlab.conv2d(",
+        "output = convlab.conv2d(",
+        "output = 2 * convlab.conv2d(",
     ),
     "a wrong gradient": ("_bilinear.py", "return (*(g if", "return (*(1.001 * g if"),
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import runpy
 
 import pytest
+import torch
 
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import ROOT, Rung
@@ -64,6 +65,23 @@ def test_what_python_says_is_told_at_its_line_of_python(said):
 
 
 @pytest.mark.parametrize(
+    ("name", "file"),
+    [("02_traced_sizes", "bug_hunt/02_traced_sizes.py"), ("00_one_loop", "")],
+)
+def test_a_line_of_an_exhibits_package_is_told_in_the_exhibits_own_file(name, file):
+    hunt = select("05_torch_extension/bug_hunt").tasks[0]
+    exhibit = next(one for one in hunt.rungs if one.file.stem == name)
+    copy = f"{SHOWN}/convlab_ext/{exhibit.operator}.py:7"
+    words = dict(message=f"TypeError: no ({copy}: f())", location=copy)
+    placed = extension_line.placed(
+        CheckResult("x", "forward", Verdict.CRASH, **words), exhibit
+    )
+    own = f"{SHOWN}/{file}:7"
+    told = (f"TypeError: no ({own}: f())", own) if file else ("TypeError: no", None)
+    assert (placed.message, placed.location) == told
+
+
+@pytest.mark.parametrize(
     ("said", "expected"),
     [
         (
@@ -100,3 +118,19 @@ def test_a_rule_that_is_not_written_is_named_with_its_file(tmp_path, raised, sai
     words = tools_worker.failure_words(error.value, str(file.parent))
     assert (words["kind"], words["message"]) == ("unwritten", said)
     assert words["location"] == f"{file}:2"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "conv2d: 'dilation_h' is 0, expected at least 1",
+            "in the order of the schema?",
+        ),
+        ("Argument input is not defined as mutable but was mutated", "allows neither"),
+    ],
+)
+def test_the_check_of_the_schema_tells_a_call_that_raises(said, told):
+    error = RuntimeError(f"opcheck(op, ...): test_schema failed with {said}")
+    operator = torch.ops.aten.add.Tensor
+    assert told in registered._opcheck_sentence(operator, "test_schema", error)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,9 @@ class Asked(contract.Contract):
     """Gates that all pass, without a process."""
 
     def start(self) -> None: ...
+
+    def steps(self) -> Iterator[str]:
+        return iter(())
 
     def stop(self) -> None: ...
 
