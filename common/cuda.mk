@@ -51,10 +51,10 @@ JOIN     = $(CXX) -r -nostdlib
 HIDE    :=
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all objects FORCE
+.PHONY: all objects compiled FORCE
 .SECONDARY: $(OBJECTS) $(DTYPES:%=$(STEM).%.whole)
 all: $(DTYPES:%=$(STEM).%.so)
-objects: $(OBJECTS)
+objects compiled: $(OBJECTS)
 include $(INCLUDE)uses.mk
 
 # a new runtime is no reason to link again: the loader takes the one of that day

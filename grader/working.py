@@ -6,14 +6,15 @@
 
 While `shown` is open, the innermost step that takes long has one line below all others.
 Between two steps the line names the command. A pipe gets no line. A bar of progress
-shows the step in its own line: `paused` makes room for it.
+shows the step in its own line: `paused` makes room for it. A process without a
+terminal hands its steps on: `handed_to`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rich.console import Console, Group, RenderableType
@@ -47,6 +48,7 @@ class Step:
 
 _steps: list[Step] = []
 _lines: list[Live] = []  # at most one
+_listeners: list[Callable[[str], None]] = []  # at most one
 
 
 @contextlib.contextmanager
@@ -54,12 +56,27 @@ def on(what: str) -> Iterator[None]:
     """A step of the command, in the words of an instruction: "compile the worker"."""
     step = Step(what)
     _steps.append(step)
+    _hand_on(what)
     try:
         yield
     finally:
         _steps.remove(step)
+        _hand_on(_steps[-1].what if _steps else "")
         for line in _lines:
             line.refresh()  # before anything else is printed
+
+
+def handed_to(listener: Callable[[str], None]) -> None:
+    """From here on the listener gets each step of this process, and "" after the last
+    one. The steps of the process that this one was forked from are not its own.
+    """
+    _steps.clear()
+    _listeners[:] = [listener]
+
+
+def _hand_on(what: str) -> None:
+    for listener in _listeners:
+        listener(what)
 
 
 def now() -> Step | None:
@@ -125,5 +142,5 @@ def paused() -> Iterator[None]:
         yield
     finally:
         for line in lines:
-            line.start()
+            line.start(refresh=True)  # not the seconds from before
             _lines.append(line)

@@ -45,7 +45,8 @@ def fitted(rows: Sequence[Row], width: int | None) -> tuple[list[str], list[str]
     said = f"rungs of {shared}" if shared else ""
     if gone:
         lost = (
-            f"{width} columns are too narrow for {', '.join(gone)}: see the .json file"
+            f"the terminal has no room for {', '.join(gone)} ({width} characters a "
+            "line): see the .json file"
         )
         said = f"{said}; {lost}" if said else lost
     return lines, [said] if said else []

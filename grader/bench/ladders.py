@@ -57,8 +57,9 @@ def bench(selection: Selection, wanted: Wanted) -> int:
     machine.keep_memory()
     pin(wanted.threads)
     rows: list[Row] = []
-    count = sum(rung.id in selection.rungs for task in tasks for rung in task.rungs)
-    terminal.say(_time_it_takes(tasks, selection, wanted))
+    count = _measurements(tasks, selection, wanted)
+    time = _long(SECONDS * count)
+    terminal.say(f"at most {count} measurements: about {time}, or less")
     with machine.Peaks() as found, terminal.progress(count) as step:
         ladder = Ladders(selection, wanted, found, step)
         for task in tasks:
@@ -76,8 +77,8 @@ def bench(selection: Selection, wanted: Wanted) -> int:
     return int(any(row.speed.verdict not in right for row in rows))
 
 
-def _time_it_takes(tasks: list[Task], selection: Selection, wanted: Wanted) -> str:
-    """How often the stopwatch will run at most, and how long that is."""
+def _measurements(tasks: list[Task], selection: Selection, wanted: Wanted) -> int:
+    """How often the stopwatch will run at most."""
     count = 0
     for task in tasks:
         files = sum(rung.id in selection.rungs for rung in task.rungs)
@@ -87,7 +88,7 @@ def _time_it_takes(tasks: list[Task], selection: Selection, wanted: Wanted) -> s
             count += files * len(
                 [part for part in parts if part != BOTH or wanted.parts]
             )
-    return f"at most {count} measurements: about {_long(SECONDS * count)}, or less"
+    return count
 
 
 def _long(seconds: float) -> str:
@@ -154,7 +155,6 @@ class Ladders:
             with closing(subject):
                 for name in names:
                     yield from self._case(subject, rung, built, cases[name])
-            self.done += 1
 
     def _case(
         self, subject: Subject, rung: Rung, built: Build, case: Case
@@ -170,6 +170,7 @@ class Ladders:
             if not self.wanted.parts and not set(directions) <= set(built.directions):
                 continue
             self.step(GradingStep(rung.id, f"speed, {case.name} {part}", self.done, 0))
+            self.done += 1
             direction = directions[0] if len(directions) == 1 else BOTH
             found = speed.check(
                 subject,

@@ -15,6 +15,7 @@ from typing import Any
 
 from signatures import DIRECTIONS
 
+from grader import working
 from grader.checks.check_result import CheckResult
 from grader.checks.not_run import our_fault
 from grader.closing import Closing
@@ -24,7 +25,7 @@ from grader.engine.answers import records
 from grader.engine.answers.ledger import CHECKS, Ledger
 from grader.engine.checking import untouched
 from grader.engine.checking.rung_checker import Answer, Checker
-from grader.engine.grading_step import GradingStep
+from grader.engine.grading_step import ChecksBegun, GradingStep
 from grader.engine.graph import Graph, Node
 from grader.engine.race import Race
 from grader.engine.schedule import Job, Schedule
@@ -66,6 +67,8 @@ class Grader(Closing):
         self.progress, self.ledger, self.fresh = progress, ledger, fresh
         self.slots = slots
         self.done, self.total = 0, len(selection.rungs)
+        wanted = (r for task in selection.tasks for r in task.rungs)
+        self.begun = ChecksBegun(r for r in wanted if r.id in selection.rungs)
         self.reused = 0  # answers from before, of rungs that were wanted
         self.checker = self.asks(
             selection, seed=seed, check=check, announce=self._announce
@@ -116,8 +119,14 @@ class Grader(Closing):
             self.say(name, words)
 
     def say(self, name: str, words: str) -> None:
-        """What is being done about a rung."""
-        self.progress(GradingStep(name, words, self.done, self.total))
+        """A check or a build of a rung begins."""
+        self.begun.begin(name, words)
+        self.show(name, words)
+
+    def show(self, name: str, words: str, ended: TaskResult | None = None) -> None:
+        """What is being done about a rung, or a task that has `ended`."""
+        checks = self.begun.count, self.begun.total
+        self.progress(GradingStep(name, words, self.done, self.total, ended, *checks))
 
     def _import(self) -> None:
         """PyTorch; meanwhile other threads compile. None of them lives on after it."""
@@ -129,8 +138,9 @@ class Grader(Closing):
         ahead = self.checker.builds.ahead(rungs, self.slots)
         try:
             gc.disable()  # nearly all that importing makes is there to stay
-            import torch
-            import torch.fx.experimental.symbolic_shapes  # autograd would, at first use
+            with working.on("load PyTorch"):
+                import torch
+                import torch.fx.experimental.symbolic_shapes  # else at first use
 
             gc.freeze()
             gc.enable()
@@ -334,6 +344,7 @@ class Grader(Closing):
         self.links.learn({node.rung.id: node.right})
         if node.wanted:
             self.done += 1
+            self.begun.end(node.rung.id)
             self._end(self.graph.tasks[node.rung.task])
 
     def _end(self, task: Task) -> None:
@@ -344,7 +355,7 @@ class Grader(Closing):
             return
         found = TaskResult(task, tuple(results), self._asked(task, results))
         self._ended[task.id] = found
-        self.progress(GradingStep(task.id, "", self.done, self.total, ended=found))
+        self.show(task.id, "", found)
 
     def _asked(self, task: Task, results: list[RungResult]) -> tuple[str, ...]:
         """The directions this run was to check; of single rungs, what they define."""

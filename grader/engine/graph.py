@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ladders.linked_parts import LOWER
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.course.candidates import candidates
 from grader.course.rungs import COMPILED, EXTENSION, Rung, Selection
 from grader.course.tasks import all_tasks
-from grader.course.uses import LOWER, Use
+from grader.course.uses import Use
 from grader.engine import hints, plan
 from grader.engine.answers import keys
 from grader.engine.answers.ledger import CHECKS, Ledger

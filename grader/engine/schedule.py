@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, Protocol
 
+from grader import working
 from grader.closing import Closing
 from grader.errors import of_machine
 from grader.runner.supervisor import cores
@@ -51,6 +53,8 @@ class Owner(Protocol):
 
     def now(self) -> Any: ...  # what a job is told when it starts
     def say(self, name: str, words: str) -> None: ...  # it tells while it runs
+
+    def show(self, name: str, words: str) -> None: ...  # a step within what it told
     def came(self, job: Job, answer: Any) -> None: ...
     def lost(self, job: Job, sentence: str) -> None: ...  # in place of an answer
 
@@ -77,6 +81,7 @@ class _Process:
     pipe: Connection
     core: int
     job: Job | None = None
+    told: tuple[str, str] | None = None  # of this job, last: its name and what it does
 
 
 @dataclass
@@ -175,11 +180,18 @@ class Schedule:
             except (EOFError, OSError):
                 self._bury(one)
                 continue
-            if kind == "tell":
-                self.owner.say(*words)
+            if kind in (TELL, STEP):
+                one.told = words[0], words[1]
+                (self.owner.say if kind == TELL else self.owner.show)(*one.told)
                 continue
-            one.job = None
+            one.job = one.told = None
             self._came(job, kind, words[0])
+            self._say_again()
+
+    def _say_again(self) -> None:
+        """What a job does that still runs, in place of the words of one that ended."""
+        for told in [p.told for p in self._processes if p.told][-1:]:
+            self.owner.show(*told)
 
     def _came(self, job: Job, kind: str, word: Any) -> None:
         """What is done with the answer to a job."""
@@ -202,31 +214,50 @@ class Schedule:
 
 # ---- in a process of its own ---------------------------------------------------------
 
-_say: Callable[[str, str], None] | None = None
+TELL, STEP = "tell", "step"  # kinds of messages of a job that runs
+_say: Callable[[str, str, str], None] | None = None  # kind, name, words
+_last = ("", "")  # what the job has said of itself
 
 
 def said(name: str, words: str) -> bool:
     """Send what a job says of itself to the process that shows it; False if this one is
     that process.
     """
+    global _last
     if _say is None:
         return False
-    _say(name, words)
+    _last = name, words
+    _say(TELL, name, words)
     return True
 
 
+def _step(what: str) -> None:
+    """A step within what the job said last, or none any more (working.py)."""
+    name, words = _last
+    if _say and name:
+        _say(STEP, name, what or words)
+
+
 def _work(pipe: Connection, worker: Closing, core: int) -> None:
-    global _say
+    global _say, _last
     for name in (signal.SIGINT, signal.SIGHUP):  # of the parent, which then ends us
         signal.signal(name, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _ended)
     # one whose parent is gone has nobody to answer to
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    _say = lambda name, words: pipe.send(("tell", name, words))  # noqa: E731
+    sending = threading.Lock()  # the gates of lab 05 have a thread of their own
+
+    def tell(kind: str, name: str, words: str) -> None:
+        with sending:
+            pipe.send((kind, name, words))
+
+    _say = tell
+    working.handed_to(_step)
     cores.settle(core)
     cores.pin()
     with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
         while (asked := pipe.recv()) is not None:
+            _last = "", ""
             pipe.send(_answer(worker, *asked))
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     worker.close()

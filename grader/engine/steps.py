@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from grader.checks.check_result import CheckResult
 from grader.checks.not_run import of_ours, our_fault
-from grader.engine.checking.rung_checker import Answer, Checker, Known
+from grader.engine.checking.rung_checker import BUILDING, Answer, Checker, Known
 from grader.engine.schedule import Job
 from grader.toolchain.extension.package import Package
 from grader.toolchain.products import Build
@@ -31,6 +31,7 @@ class Compile(Job):
     ahead = 0.5
 
     def run(self, checker: Checker, now: Now) -> Build:
+        checker.announce(self.name, BUILDING)
         return checker.builds.alone(checker.rungs[self.name])
 
 
@@ -51,7 +52,11 @@ class Try(Job):
     def run(self, checker: Checker, now: Now) -> dict[str, bool]:
         links, rung = checker.links, checker.rungs[self.name]
         links.learn(now.learnt)
-        return {d: checker.trial.is_right(links, rung, d) for d in self.directions}
+        found = {}
+        for direction in self.directions:
+            checker.announce(self.name, direction)
+            found[direction] = checker.trial.is_right(links, rung, direction)
+        return found
 
 
 class BuildPackage(Job):

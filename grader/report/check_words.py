@@ -1,40 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Writes out the names of checks and dtypes for people; results keep short names."""
+"""Writes out what a result is about: the check, or the file that it lacks."""
 
 from __future__ import annotations
 
+from grader.checks.check_names import CHECKS
 from grader.checks.check_result import IN_FULL, CheckResult
 from grader.course.exhibits import CASE_CHECK
+from grader.engine.score import RungResult
+from grader.toolchain.extension import kernels
 
 DIRECTION = ("forward", "gradient")  # checks that are named by their direction
-CHECKS = {
-    "build": "build",
-    "nvcc": "compilation by nvcc",
-    "audit": "allowed operators",
-    "no_memory": "no scratch memory left",
-    "module": "module",
-    "gradcheck": "finite differences",
-    "second": "second derivatives",
-    "threads": "several threads",
-    "half": "half precision",
-    "memory": "memory accesses",
-    "races": "races",
-    "order": "order of threads",
-    "traffic": "memory traffic",
-    "errors": "refused arguments",
-    "opcheck": "opcheck",
-    "vmap": "vmap",
-    "autocast": "autocast",
-    "export": "export",
-    "onnx": "ONNX",
-    "compile": "torch.compile",
-    "mask": "unwanted gradients",
-    "gradgradcheck": "second derivatives by finite differences",
-    "forward_ad": "forward-mode derivatives",
-    "torch_func": "torch.func",
-    "cuda": "values on CUDA",
-    CASE_CHECK: "the case that exposes the bug",
-}
 
 
 def check_words(check: CheckResult) -> str:
@@ -46,3 +21,15 @@ def check_words(check: CheckResult) -> str:
         parts.append(check.direction)
     in_type = f" in {IN_FULL.get(check.dtype, check.dtype)}" if check.dtype else ""
     return ", ".join(parts) + in_type
+
+
+def replaced_by(result: RungResult, alias: str) -> str:
+    """The file behind one alias of a result: lab.toml names a task or a rung."""
+    rung = result.rung
+    targets = {name: u.target for u in rung.uses for name in (u.alias, *u.symbols)}
+    if rung.in_package:
+        targets[alias] = kernels.target_of(rung.operator, "cpu")
+    target = targets.get(alias, "")
+    if target.count("/") == 2:
+        return f"your labs/{target} or a lower file"
+    return f"a file in labs/{target}" if target else "your own file"

@@ -22,9 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ladders.toolkit import Toolkit as Toolkit
+from ladders.toolkit import toolkit as toolkit
+
 from grader import working
 from grader.errors import GraderError
-from grader.toolchain import nvcc
 from grader.toolchain.make import TOOLS, build_folder, named_cpp, reason, run_make
 
 MODE = "gpu"
@@ -35,26 +37,6 @@ NEEDS = "needs a GPU"  # begins the reason of every test that is skipped for wan
 ASKING = 60.0  # seconds for the first context of a machine
 _DRIVER = ("libcuda.so", "libnvidia-")  # how the names of its libraries begin
 _KEPT = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH")
-
-
-@dataclass(frozen=True)
-class Toolkit:
-    """The parts of CUDA that a build needs."""
-
-    nvcc: Path
-    include: Path  # the folder of cuda_runtime.h
-    runtime: Path  # libcudart.so
-
-    @property
-    def linked(self) -> str:
-        """What a linker is told."""
-        return f"{self.runtime} -Wl,-rpath,{self.runtime.parent}"
-
-    @property
-    def seen(self) -> list[Path]:
-        """What the compiler's sandbox has to show beside the system."""
-        root = self.nvcc.resolve().parents[1]
-        return [] if root.is_relative_to("/usr") else [root]
 
 
 @dataclass(frozen=True)
@@ -79,24 +61,6 @@ class Gpu:
         size = f"{self.memory / (1 << 30):.0f} GiB"
         cores = f"{self.processors} multiprocessors"
         return f"{self.name} ({self.architecture}, {cores}, {size}, CUDA {version})"
-
-
-def toolkit() -> Toolkit | None:
-    """nvcc and what belongs to it; None if a part is missing."""
-    found = nvcc.find()
-    if not found:
-        return None
-    root = Path(found).resolve().parents[1]
-    runtimes = [
-        file
-        for name in ("lib64", "lib", "targets/*/lib")
-        for folder in sorted(root.glob(name))
-        for file in sorted(folder.resolve().glob("libcudart.so*"))
-    ]
-    include = root / "include"
-    if not runtimes or not (include / "cuda_runtime.h").exists():
-        return None
-    return Toolkit(Path(found), include, runtimes[0])
 
 
 def devices() -> list[Path]:

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from ladders.toolkit import find as find
 
 from grader import working
 from grader.course.foreign import short
@@ -67,24 +67,6 @@ class Compiled:
     location: str | None = None
     warnings: tuple[str, ...] = ()
     kernels: tuple[Kernel, ...] = ()
-
-
-@functools.cache
-def find() -> str:
-    """nvcc's path: NVCC, PATH, CUDA's usual place, or the package nvidia-cuda-nvcc."""
-    named = os.environ.get("NVCC", "").strip()
-    if named:
-        return shutil.which(named) or ""
-    usual = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
-    return usual or next(packaged(), "")
-
-
-def packaged() -> Iterator[str]:
-    """Those that pip has installed: `make nvcc`."""
-    found = importlib.util.find_spec("nvidia")
-    for folder in (found.submodule_search_locations or ()) if found else ():
-        for path in sorted(Path(folder).glob("*/bin/nvcc")):
-            yield str(path)
 
 
 @functools.cache

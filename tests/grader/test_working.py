@@ -77,6 +77,17 @@ def test_nothing_is_shown_while_paused_and_the_line_comes_back(
     assert "compile unfold.c, 1 s" in text(screen)
 
 
+def test_after_a_pause_the_seconds_are_those_of_now(screen: Console) -> None:
+    with working.shown(screen, "make bench"):
+        wait()
+        with working.paused():
+            wait()
+            wait()
+        screen.print("result")
+    last = text(screen).rpartition("result")[0].rpartition("make bench, ")[2]
+    assert last.startswith(("3 s", "4 s")), last
+
+
 def test_a_debugger_gets_the_terminal_back_with_its_cursor(screen: Console) -> None:
     with working.shown(screen, "make debug"):
         working.hide()

@@ -12,7 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from grader.checks.check_result import NONSENSE, CheckResult, clocked
+from grader.checks.check_names import named
+from grader.checks.check_result import (
+    NONSENSE,
+    CheckResult,
+    Tell,
+    clocked,
+    nobody,
+)
 from grader.checks.memory import access, team_races
 from grader.checks.memory.access import Watched
 from grader.checks.subject import Subject
@@ -36,6 +43,7 @@ class HostInspection(Inspection):
         subject: Subject,
         rung: Rung,
         seed: int,
+        announce: Tell = nobody,
         *,
         sanitized: Callable[[], Build | None] = lambda: None,
         in_turns: Callable[[], Build] = lambda: Build({}),
@@ -43,7 +51,7 @@ class HostInspection(Inspection):
         """`sanitized` makes the build with sanitizers, None where there is none, and
         `in_turns` that for the races of a team.
         """
-        super().__init__(subject, rung, seed)
+        super().__init__(subject, rung, seed, announce)
         self._sanitized, self._in_turns = sanitized, in_turns
         self._watched: Watched | None = None
         self._asked = False
@@ -72,6 +80,7 @@ class HostInspection(Inspection):
 
     def _memory(self, direction: str, cases: list[Case]) -> list[CheckResult]:
         """Of a right rung in C, where this machine has sanitizers."""
+        self.announce(named(plan.MEMORY, direction))
         watched = self.watched()
         if self._built and (reason := _differs(self._built, direction)):
             text = (
@@ -98,6 +107,7 @@ class HostInspection(Inspection):
         unwatched = team_races.started(library, direction)
         if plan.RACES not in {q.name for q in plan.questions(self.rung, direction)}:
             return [unwatched] if unwatched else []
+        self.announce(named(plan.RACES, direction))
         words = self.subject, self._in_turns(), direction, self.seed
         found = clocked(lambda: team_races.check(*words))
         return [unwatched if unwatched and found.verdict is Verdict.PASS else found]

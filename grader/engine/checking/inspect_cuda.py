@@ -15,7 +15,14 @@ from functools import partial
 
 from signatures import DIRECTIONS
 
-from grader.checks.check_result import NONSENSE, CheckResult, clocked
+from grader.checks.check_names import named
+from grader.checks.check_result import (
+    NONSENSE,
+    CheckResult,
+    Tell,
+    clocked,
+    nobody,
+)
 from grader.checks.cuda import cusim_report, under_cusim
 from grader.checks.subject import Subject
 from grader.checks.values import each_dtype
@@ -77,6 +84,7 @@ class DeviceInspection(Inspection):
         subject: Subject,
         rung: Rung,
         seed: int,
+        announce: Tell = nobody,
         *,
         build: Callable[..., Build],
         below: bool = False,
@@ -84,7 +92,7 @@ class DeviceInspection(Inspection):
         """`build` makes the rung in a mode. A rung `below` another one is looked at for
         less time.
         """
-        super().__init__(subject, rung, seed)
+        super().__init__(subject, rung, seed, announce)
         self._below = below
         self._build = build
         self._watched: dict[tuple[str, str], Subject | CheckResult] = {}  # mode, dtype
@@ -108,6 +116,7 @@ class DeviceInspection(Inspection):
         for question in plan.questions(self.rung, direction):
             if question.name not in plan.UNDER_CUSIM:
                 continue
+            self.announce(named(question.name, direction))
             for dtype in question.dtypes:
                 words = question.name, direction, cases, dtype
                 results.append(clocked(partial(self._guarded, *words)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 
-from grader.checks.check_result import CheckResult
+from grader.checks.check_result import CheckResult, Tell, nobody
 from grader.checks.not_run import of_ours
 from grader.checks.subject import Subject
 from grader.closing import Closing
@@ -21,8 +21,12 @@ from grader.verdicts import Verdict
 class Inspection(Closing):
     """Of one rung; starts more workers when they are needed. Close it when done."""
 
-    def __init__(self, subject: Subject, rung: Rung, seed: int) -> None:
+    def __init__(
+        self, subject: Subject, rung: Rung, seed: int, announce: Tell = nobody
+    ) -> None:
+        """`announce` gets each check before it runs."""
         self.subject, self.rung, self.seed = subject, rung, seed
+        self.announce = announce
 
     def __call__(
         self, results: list[CheckResult], direction: str, cases: list[Case]
@@ -41,6 +45,8 @@ class Inspection(Closing):
 
     def _with_reason(self, result: CheckResult, cases: list[Case]) -> CheckResult:
         """A failed check explained; if that fails, its verdict stands and says so."""
+        if result.verdict is not Verdict.NOT_IMPLEMENTED:
+            self.announce(f"the cause of the failure, {result.direction}")
         try:
             return self._explained(result, cases)
         except Exception as error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from grader.checks.check_names import named
 from grader.checks.check_result import CheckResult, clocked
 from grader.checks.memory import no_scratch
 from grader.checks.printed import of_case
@@ -25,6 +26,15 @@ from grader.engine.plan import Question
 from grader.verdicts import Verdict
 
 MODULE_CASES = 6  # that also go through the nn.Module
+# announced here; each_dtype announces the numbers, with their dtype
+HERE = (
+    plan.RULES,
+    plan.SECOND,
+    plan.THREADS,
+    plan.HALF,
+    plan.MODULE,
+    plan.GRADCHECK,
+)
 
 
 def check(
@@ -71,14 +81,14 @@ def _answer(
     words = subject, cases, direction, seed
     if question.name == plan.NUMBERS:
         return each_dtype.check(*words, say)
+    if question.name in HERE:
+        say(named(question.asks or question.name, direction))
     if question.name == plan.RULES:
         check = audit.check if question.asks == "audit" else no_scratch.check
         return [clocked(lambda: check(*words))]
     if question.name == plan.SECOND:
-        say("second derivatives")
         return [clocked(lambda: second_order.check(subject, cases, seed))]
     if question.name == plan.THREADS:
-        say("threads")
         same = {"same_bits": promises_bits(rung)}
         return [
             clocked(lambda: several_threads.check(subject, direction, seed, **same))
@@ -86,12 +96,10 @@ def _answer(
     if question.name == plan.HALF:
         return each_dtype.half(*words)
     if question.name == plan.MODULE:
-        say("module")
         first = cases[:MODULE_CASES]
         module = {"through_module": True}
         return [clocked(lambda: forward.check(subject, first, "f64", seed, **module))]
     if question.name == plan.GRADCHECK:
-        say("gradcheck")
         found = clocked(lambda: gradient.gradcheck(subject, cases, seed))
         return [found] if found.cases else []  # it may cover no small case
     return []

@@ -10,10 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
 
+from grader.checks.check_names import CHECKS
 from grader.checks.check_result import CheckResult
 from grader.checks.not_run import (
     HOPELESS,
@@ -36,6 +38,7 @@ from grader.engine.score import RungResult
 from grader.runner.supervisor.session import Worker
 from grader.toolchain.extension.package import Package
 from grader.toolchain.linking import Links
+from grader.toolchain.nvcc import Compiled
 from grader.toolchain.products import GONE, Build
 from grader.verdicts import Verdict
 
@@ -47,6 +50,7 @@ if TYPE_CHECKING:  # these import torch, which takes seconds
 # what happens after the numbers of a direction: inspection.py
 Look = Callable[[list[CheckResult], str, "list[Case]"], list[CheckResult]]
 Known = Mapping[str, Mapping[str, bool]]  # rung -> direction -> it is right
+BUILDING = CHECKS["build"]
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ class Checker(Closing):
 
     def package(self, name: str) -> Package:
         """Build an operator of lab 05."""
-        self.announce(name, "build")
+        self.announce(name, BUILDING)
         return self.packages.build(self.rungs[name])
 
     def is_right(self, links: Links, rung: Rung, direction: str) -> bool:
@@ -167,6 +171,7 @@ class Checker(Closing):
         """A file that makes views: every function that it defines."""
         from grader.engine.checking import check_views
 
+        self.announce(rung.id, BUILDING)
         built = self.builds.whole(rung)
         if built.error or built.forbidden or built.blocked:
             return RungResult(rung, tuple(self._failed(rung, built)))
@@ -177,7 +182,7 @@ class Checker(Closing):
         """A rung that cusim cannot run."""
         from grader.engine.checking import inspect_cuda
 
-        compiled = self.builds.real(rung)
+        compiled = self._by_nvcc(rung)
         pending = self.only_wanted(needs_gpu(rung, compiled.verdict))
         result = inspect_cuda.with_nvcc(RungResult(rung, tuple(pending)), compiled)
         return self.on_card.checked(result)
@@ -199,7 +204,8 @@ class Checker(Closing):
         operator = operator or operators.get(rung.operator)
         subject = Subject(operator, source=rung.file, shown=rung.shown, warm=worker)
         try:
-            with HostInspection(subject, rung, self.seed) as look:
+            say = partial(self.announce, rung.id)
+            with HostInspection(subject, rung, self.seed, say) as look:
                 return RungResult(rung, tuple(self._checks(subject, rung, look)))
         finally:
             subject.close()
@@ -210,9 +216,14 @@ class Checker(Closing):
         if plan.kind(rung) == plan.CUDA and self.builds.whole(rung).libraries:
             from grader.engine.checking import inspect_cuda
 
-            result = inspect_cuda.with_nvcc(result, self.builds.real(rung))
+            result = inspect_cuda.with_nvcc(result, self._by_nvcc(rung))
             result = self.on_card.checked(result)
         return result
+
+    def _by_nvcc(self, rung: Rung) -> Compiled:
+        """What NVIDIA's compiler says."""
+        self.announce(rung.id, CHECKS["nvcc"])
+        return self.builds.real(rung)
 
     def _numbers(self, rung: Rung, operator: Operator | None = None) -> RungResult:
         """Check the directions that a file defines. It may be asked as an `operator`
@@ -220,6 +231,7 @@ class Checker(Closing):
         """
         from grader.engine.checking.runnable import of_build
 
+        self.announce(rung.id, BUILDING)
         built = self.builds.whole(rung)
         if built.error or built.forbidden or built.blocked:
             return RungResult(rung, tuple(build_failed(built)))
@@ -236,7 +248,7 @@ class Checker(Closing):
         from grader.engine.checking.inspect_cpu import HostInspection
         from grader.engine.checking.inspect_cuda import DeviceInspection
 
-        words = subject, rung, self.seed
+        words = subject, rung, self.seed, partial(self.announce, rung.id)
         if plan.kind(rung) == plan.CUDA:
             below = plan.is_below(rung, self.selection)
             build = self.builds.other(rung)

@@ -8,13 +8,15 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from multiprocessing import Pipe
 from typing import Any
 
 import pytest
 
+from grader import working
 from grader.closing import Closing
 from grader.engine import schedule
-from grader.engine.schedule import Job, Schedule
+from grader.engine.schedule import Job, Schedule, _Process
 from grader.errors import GraderError
 from grader.runner.supervisor import cores
 
@@ -38,7 +40,14 @@ class Does(Job):
             return start, time.monotonic()
         if self.name == "tell":
             schedule.said("rung", "words")
+        if self.name == "steps":
+            schedule.said("rung", "memory accesses")
+            with working.on("compile gelu.c"):
+                pass
         return now
+
+
+NOBODY: Any = (None, None, 0)  # a process that was never started
 
 
 class InGroup(Does):
@@ -58,6 +67,8 @@ class Told(Closing):
 
     def say(self, *words: str) -> None:
         self.said.append(words)
+
+    show = say
 
     def came(self, job: Job, answer: Any) -> None:
         self.said.append(answer)
@@ -135,6 +146,31 @@ def test_a_fault_of_the_machine_ends_the_run(run: Callable[..., Any]) -> None:
 
 def test_what_a_job_says_arrives_before_its_answer(run: Callable[..., Any]) -> None:
     assert run(Does("tell")) == [("rung", "words"), "now"]
+
+
+def test_a_step_of_a_job_is_shown_while_it_runs(run: Callable[..., Any]) -> None:
+    said = [words for _, words in run(Does("steps"))[:-1]]
+    assert said == ["memory accesses", "compile gelu.c", "memory accesses"]
+
+
+def test_when_a_job_ends_the_other_one_is_shown_again() -> None:
+    events = Told()
+    one = Schedule(events, events, {})
+    ended, running = _Process(*NOBODY), _Process(*NOBODY)
+    ended.job, running.job = Does("tell"), Does("echo")
+    one._processes = [running, ended]
+    (here, there), (_, other) = Pipe(), Pipe()
+    ended.pipe, running.pipe = here, other
+    running.told = "gelu", "torch.compile, forward"
+    there.send(("tell", "gelu", "gradcheck"))
+    there.send(("done", "answer"))
+    one._listen()
+    one._listen()
+    assert events.said == [
+        ("gelu", "gradcheck"),
+        "answer",
+        ("gelu", "torch.compile, forward"),
+    ]
 
 
 def test_no_process_is_left_when_it_is_closed() -> None:
