@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import errno
 
+from ladders import Refusal
+
 INTERRUPTED = 130  # exit status of a command that somebody has asked to end
 # errors of the file system that mending one file does not end
 _OF_MACHINE = (
@@ -24,10 +26,7 @@ _OF_MACHINE = (
 )
 
 
-class GraderError(Exception):
-    """The command cannot go on. The text is the whole message: what is wrong, the names
-    and numbers, and what to do about it.
-    """
+GraderError = Refusal  # a command cannot go on: the text is the whole message
 
 
 class ProductError(GraderError):

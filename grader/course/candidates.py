@@ -7,11 +7,13 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from ladders.linked_parts import LOWER
+
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
     from grader.course.rungs import Rung, Task
-from grader.course.uses import LOWER, Use
+from grader.course.uses import Use
 
 _LANGUAGE = {".c": "c", ".cu": "cuda"}  # whose rungs become objects
 

@@ -23,6 +23,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ladders.linked_parts import LOWER, OWN
 from signatures import DIRECTIONS
 
 from grader.errors import GraderError
@@ -30,7 +31,6 @@ from grader.errors import GraderError
 if TYPE_CHECKING:
     pass
 
-LOWER, OWN = "lower", "own"  # what a walk calls: the rungs below, and the rung itself
 _ALIAS = re.compile(r"[a-z][a-z0-9_]*")
 _LAB = re.compile(r"\d\d_\w+")
 

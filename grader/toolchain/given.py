@@ -24,10 +24,10 @@ from grader.course import rungs
 from grader.course.exhibits import HUNT
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
-from grader.errors import GraderError, ProductError
+from grader.errors import GraderError
 from grader.solution_marks import REGION, starter
 from grader.toolchain.build import order_given
-from grader.toolchain.make import binutils, build_folder, compiler, reason, run_compiler
+from grader.toolchain.make import binutils, build_folder, compiler
 from grader.toolchain.products import DTYPES, objects
 from grader.toolchain.symbols import symbols
 
@@ -102,39 +102,6 @@ def defines(archive: Path, symbol: str) -> bool:
     if not archive.is_file():
         return False
     return symbol in symbols(archive, dynamic=False)[0]
-
-
-def libraries(operator: str) -> dict[str, tuple[Path, Path]]:
-    """An operator's given object as what a worker loads, by dtype, for both directions.
-    Empty where there is none for this machine.
-    """
-    found = [find(operator, direction) for direction in DIRECTIONS]
-    if not all(found):
-        return {}
-    made = {}
-    for dtype in DTYPES:
-        assert found[0]
-        archive = Path(found[0][1].replace("%", dtype))
-        file = _shared(archive, build_folder() / "given" / "shared")
-        made[dtype] = (file, file)
-    return made
-
-
-def _shared(archive: Path, folder: Path) -> Path:
-    """The shared object of an archive. Raises ProductError if it cannot be linked."""
-    file = folder / f"{archive.stem}.so"
-    words = [*compiler().split(), "-shared", "-Wl,-Bsymbolic,-z,defs", "-nostartfiles"]
-    words += ["-fopenmp", "-Wl,--whole-archive", str(archive)]
-    words += ["-Wl,--no-whole-archive", "-lm"]
-
-    def link(new: Path) -> None:
-        done = run_compiler([*words, "-o", str(new)])
-        if done.returncode:
-            raise ProductError(f"cannot link {archive.name}: {reason(done.stdout)}")
-
-    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
-    once.made(file, of=f"{digest} {words}", make=link)
-    return file
 
 
 # ---- building ------------------------------------------------------------------------

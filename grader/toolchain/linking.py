@@ -12,20 +12,27 @@ result of earlier runs. A use in lab.toml that no function calls needs no object
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
+from ladders import walks
+from ladders.linked_parts import LOWER, Calls, Names, Part, Parts, served
 from signatures import DIRECTIONS
 
+from grader import once
+from grader.course import rungs
 from grader.course.candidates import candidates
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
-from grader.course.uses import LOWER, OWN, Use
-from grader.toolchain import given, gpu_build, walks
+from grader.course.uses import Use
+from grader.errors import ProductError
+from grader.toolchain import given, gpu_build
 from grader.toolchain.build import compiled
-from grader.toolchain.products import GPU, PART, Build, objects
+from grader.toolchain.make import build_folder, compiler, reason
+from grader.toolchain.products import GPU, Build, objects
 from grader.verdicts import Verdict
 
 # who is asked for what a rung leaves: right rungs of the ladder; at last the given one
@@ -38,21 +45,6 @@ class Judge(Protocol):
     """Who finds out whether a rung is right of which no run knows."""
 
     def is_right(self, links: Links, rung: Rung, direction: str) -> bool: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """An object that a library is linked with."""
-
-    name: str  # for reports: a rung's id, or the name of a given object
-    file: str  # % for the dtype; "" of the rung that is being linked
-    operator: str  # its functions are OPERATOR_DIRECTION
-    directions: tuple[str, ...]
-    calls: Calls = field(default_factory=dict)
-
-
-Calls = Mapping[str, Part]  # the functions that a rung calls -> what serves each
-Parts = Mapping[str, Part]  # direction -> the object whose function it is
 
 
 class Links:
@@ -152,7 +144,9 @@ class Links:
             return Build({}, blocked=calls)
         if not calls:
             return built
-        words = _Words(_served("", rung, built, calls)).all()
+        made = _served("", rung, built, calls)
+        exported = {f"{rung.operator}_{d}": (part, d) for d, part in made.items()}
+        words = Names(exported).words()
         folder = walk_folder(mode, walk)
         linked = compiled(rung, mode=mode, used=words, folder=folder)
         names = {symbol: part.name for symbol, part in calls.items()}
@@ -225,17 +219,30 @@ def _served(file: str, rung: Rung, built: Build, calls: Calls) -> Parts:
     """What serves a rung's directions: its object, or the walk from it to a lower one.
     Its own calls have no part in the walk.
     """
-    operator = rung.operator
-    lower = {s: part for s, part in calls.items() if s.startswith(f"{LOWER}_")}
-    others = {s: part for s, part in calls.items() if s not in lower}
-    own = Part(rung.id, file, operator, built.directions, others)
-    found = dict.fromkeys(built.directions, own)
-    for symbol, below in lower.items():
-        direction = symbol.removeprefix(f"{LOWER}_")
-        both = {f"{OWN}_{direction}": own, symbol: below}
-        walk = str(walks.walk(operator, direction))
-        found[direction] = Part(rung.id, walk, operator, (direction,), both)
-    return found
+    below = {s: part for s, part in calls.items() if s.startswith(f"{LOWER}_")}
+    others = {s: part for s, part in calls.items() if s not in below}
+    own = Part(rung.id, file, rung.operator, built.directions, others)
+    return served(own, below, walk)
+
+
+def walk(operator: str, direction: str) -> str:
+    """The object of a walk, made if it is not there. Raises ProductError if it does not
+    compile.
+    """
+    file = build_folder() / "walks" / f"{operator}_{direction}.o"
+    text, common = walks.source(operator, direction), rungs.ROOT / "common"
+    seen = [(common / name).read_text() for name in ("operators.h", "context.h")]
+    cc = compiler()
+
+    def make(new: Path) -> None:
+        if said := walks.compiled(operator, direction, cc, common, new):
+            raise ProductError(
+                f"cannot link the files that compute {operator} together: "
+                f"{reason(said)}"
+            )
+
+    once.made(file, of=repr([text, *seen, shutil.which(cc)]), make=make)
+    return str(file)
 
 
 def _is_below(rung: Rung, name: str) -> bool:
@@ -249,64 +256,6 @@ def _given(operator: str, direction: str) -> Part | None:
     named = found[direction]
     directions = tuple(d for d in DIRECTIONS if found[d])
     return Part(*named, operator, directions) if named else None
-
-
-class _Words:
-    """What common/uses.mk is told of the objects that a library is linked with."""
-
-    def __init__(self, exported: Parts) -> None:
-        """`exported`: what serves each direction of the library."""
-        self._exported = exported
-        parts = {_key(part): part for part in _ordered(exported)}
-        self._numbers = {key: number for number, key in enumerate(parts)}
-        self._others: dict[str, str] = {}  # one more name -> the name of a function
-        self._linked = [self._of(part) for part in parts.values()]
-
-    def all(self) -> list[str]:
-        """The names of each object, then other names of functions."""
-        return [*self._linked, *map("=".join, self._others.items())]
-
-    def _of(self, part: Part) -> str:
-        own = (f"{part.operator}_{d}={self._new(part, d)}" for d in part.directions)
-        return f"{','.join([*own, *self._called(part.calls)])}@{part.file}"
-
-    def _called(self, calls: Calls) -> list[str]:
-        """The functions that a rung calls, and their names here: each has its own."""
-        names: dict[str, str] = {}  # new -> old
-        for symbol, part in calls.items():
-            usual = new = self._new(part, symbol.rpartition("_")[2])
-            while new in names:
-                new += "_"
-                self._others[new] = usual
-            names[new] = symbol
-        return [f"{old}={new}" for new, old in names.items()]
-
-    def _new(self, part: Part, direction: str) -> str:
-        if self._exported.get(direction) is part:
-            return f"{part.operator}_{direction}"
-        return f"{PART}{self._numbers[_key(part)]}_{direction}"
-
-
-def _key(part: Part) -> tuple[str, str]:
-    """What tells an object from others: walks of two rungs have one file."""
-    return part.name, part.file
-
-
-def _ordered(calls: Calls) -> list[Part]:
-    """All objects that are called, also by one another; an object stands before those
-    that it calls, as the linker wants it of archives.
-    """
-    found: list[Part] = []
-
-    def visit(part: Part) -> None:
-        if part not in found:
-            for other in part.calls.values():
-                visit(other)
-            found.append(part)
-
-    for part in calls.values():
-        visit(part)
-    return found[::-1]
 
 
 def _cause(use: Use, symbol: str) -> str:

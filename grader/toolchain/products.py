@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ladders.linked_parts import LOWER, PART
 from signatures import DIRECTIONS
 from signatures.view_names import PREFIX, VIEWS
 
@@ -21,7 +22,6 @@ from grader import once, working
 from grader.course import quoted_line
 from grader.course.foreign import THE_LINE, short
 from grader.course.rungs import HALF, Rung
-from grader.course.uses import LOWER
 from grader.toolchain.make import LATE, build_folder, reason, run_make
 from grader.toolchain.scan import elf
 from grader.toolchain.symbols import (
@@ -48,7 +48,6 @@ IN_CUDA = {
 WATCHED = (SANITIZE, TEAM, TRACE)  # compilers add calls of their own
 # how the names of folders begin
 FLOAT_ONLY = (SANITIZE, TEAM, "cuda-check", "cuda-trace")
-PART = "convlab_part"  # how names of objects begin that are linked in (uses.mk)
 
 SAME = "a file must be the same in every build"
 NOWHERE = (

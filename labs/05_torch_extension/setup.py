@@ -6,13 +6,15 @@
 Each library is csrc/<step>/<operator>.cpp linked with the operator's kernels, the rungs
 of labs 03 and 04 that lab.toml names. What does not compile costs one operator. Only
 build_ext compiles, and each rung has a line; what pip asks before takes no compiler.
+A wheel has kernels for all processors with AVX2, what is built in place for this one.
 
     OPERATORS=conv2d,add   only these
     STEPS=pybind,aten      the steps before it, (a) and (b), much slower to compile; the
                            default is (c): stable
-    EXHIBIT=FILE.cpp       build this in the place of the operator's own file: bug_hunt/
+    EXHIBIT=FILE.cpp       build this file of bug_hunt/, which calls no kernel of ours
     CUDA=1, CUDA=0         insist on CUDA, which needs no GPU, or leave it out; by
                            default it is built if a GPU and a fitting nvcc are there
+    LEVELS=native          a wheel for this processor only
     MAX_JOBS=2             compile so many files at once; by default as many as cores
 
 No -std flag is given: PyTorch's BuildExtension knows the one its headers want.
@@ -22,26 +24,29 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "common" / "python")]
+ROOT = HERE if (HERE / "common").is_dir() else HERE.parents[1]  # of an sdist: here
+BUILD = Path(os.environ.get("CONVLAB_BUILD") or ROOT / "build").resolve() / "extension"
+sys.path.insert(0, str(ROOT / "common" / "python"))
 
 try:
     from setuptools import Extension, setup
+    from setuptools.command.build import build
     from setuptools.command.build_ext import build_ext
+    from setuptools.command.sdist import sdist
 except ImportError:
     sys.exit(
         f"convlab_ext: {sys.executable} has no setuptools: pip install 'setuptools>=77'"
     )
 
-from grader.engine.answers import earlier_links  # noqa: E402
-from grader.errors import GraderError  # noqa: E402
-from grader.toolchain.extension import ahead, kernels, needs  # noqa: E402
-from grader.toolchain.make import build_folder  # noqa: E402
+from ladders import Refusal, needs, rung_objects, toolkit  # noqa: E402
+from ladders.chosen import targets  # noqa: E402
+from signatures.of_exhibits import ALL  # noqa: E402
 
 TARGET = "0x020b000000000000"  # the stable ABI of PyTorch 2.11, and all later ones
 FLAGS = ["-O2", "-g0", "-Wall", "-Wextra", "-Wno-unused-parameter"]
@@ -76,25 +81,24 @@ class Library(Extension):
         ours = [HERE / "csrc" / step, HERE / "csrc", ROOT / "common"]
         super().__init__(
             f"convlab_ext._{operator}{SUFFIXES[step]}",
-            [source, "csrc/check.cpp"],
+            [source],
             include_dirs=[str(folder) for folder in ours],
-            depends=[str(header) for header in HERE.glob("csrc/**/*.h")],
+            depends=[str(h.relative_to(HERE)) for h in HERE.glob("csrc/**/*.h")],
             extra_compile_args=flags,
             extra_link_args=["-fopenmp", "-Wl,-Bsymbolic,--as-needed,--strip-debug"],
             py_limited_api=step == "stable",
         )
         self.operator = operator
 
-    def add_kernels(self, objects: list[str]) -> None:
+    def add(self, objects: list[str]) -> None:
         """Link it with these objects."""
         self.extra_objects += objects
         self.depends += objects
 
     def add_torch(self, cuda: needs.Cuda) -> None:
         """Compile and link it with PyTorch, and with CUDA if that is built."""
-        from torch.utils.cpp_extension import CppExtension
-
-        torchs = CppExtension(self.name, [], py_limited_api=self.py_limited_api)
+        extension = needs.cpp_extension().CppExtension
+        torchs = extension(self.name, [], py_limited_api=self.py_limited_api)
         self.include_dirs += torchs.include_dirs
         self.library_dirs += torchs.library_dirs
         self.libraries += torchs.libraries
@@ -134,41 +138,78 @@ class Build(Named, build_ext):
             needs.verify()
             cuda = needs.cuda()
             say(cuda.sentence)
-            self._compile_kernels(["cpu", *(["cuda"] if cuda.built else [])])
-        except GraderError as error:
+            self._compile_kernels(cuda.built)
+        except Refusal as error:
             sys.exit(f"convlab_ext: {error}")
+        check = self._compile_here("csrc/check.cpp")
         for library in self.extensions:
             library.add_torch(cuda)
+            library.add(check)
         with_torch = torchs_command()(self.distribution)
         vars(with_torch).update(vars(self) | {"force": True})  # ninja knows better
         with_torch.build_extensions()
 
-    def _compile_kernels(self, devices: list[str]) -> None:
-        """The kernels of all libraries, and who serves. Raises GraderError."""
-        names = list(dict.fromkeys(library.operator for library in self.extensions))
-        ahead.compile(names, devices, say)
-        for name in names:
-            objects = [made for device in devices if (made := kernel(name, device))]
+    def _compile_kernels(self, with_cuda: bool) -> None:
+        """The kernels of all libraries, and who serves. Raises Refusal."""
+        known = targets(HERE)
+        names = [x.operator for x in self.extensions if x.operator in known]
+        names = list(dict.fromkeys(names))
+        if folder := os.environ.get(rung_objects.MADE):
+            devices = ["cpu", *(["cuda"] if with_cuda else [])]
+            found = {
+                (n, d): rung_objects.read(Path(folder), n, d)
+                for n in names
+                for d in devices
+            }
+        else:
+            found = self._maker().kernels(names, self._variants(with_cuda))
+        for (name, device), one in found.items():
+            tell(name, device, one)
             for library in self.extensions:
                 if library.operator == name:
-                    library.add_kernels(objects)
+                    library.add([str(file) for file in one.files])
+
+    def _variants(self, with_cuda: bool) -> list[rung_objects.Variant]:
+        """How rungs are compiled: in place for this processor, else for a wheel."""
+        here = self.inplace or self.editable_mode or chosen("LEVELS", "", ["native"])
+        variants = rung_objects.native() if here else rung_objects.of_a_wheel()
+        if len(variants) > 1:  # Python asks which of them the processor runs
+            to = Path(self.build_lib, "convlab_ext", "_cpu_level.so")
+            level = self._compile_here("csrc/level.c")
+            self.compiler.link_shared_object(level, str(to))
+        kit = toolkit.toolkit() if with_cuda else None
+        return [*variants, *([rung_objects.for_cards(kit)] if kit else [])]
+
+    def _maker(self) -> rung_objects.Maker:
+        rung_objects.fit_for_make(ROOT, "this folder", "move it elsewhere")
+        rung_objects.fit_for_make(
+            BUILD, "the build folder", "name another with CONVLAB_BUILD="
+        )
+        return rung_objects.Maker(ROOT, HERE, BUILD / "packaged", say)
+
+    def _compile_here(self, source: str) -> list[str]:
+        """The object of a source that includes nothing of PyTorch."""
+        ours = [str(ROOT / "common")]
+        flags = [*FLAGS, "-fPIC"]
+        return self.compiler.compile(
+            [source],
+            output_dir=self.build_temp,
+            include_dirs=ours,
+            extra_postargs=flags,
+        )
 
 
-def kernel(operator: str, device: str) -> str:
-    """The object of an operator's kernels on a device, made now; "" if there is none.
-    Says which rungs serve.
-    """
-    made = kernels.kernels(operator, device, earlier_links.kernel_links())
-    if made.reason:
-        say(f"{operator} on {device}: {made.reason}")
-    for direction, rung in made.served.items():
+def tell(operator: str, device: str, kernels: rung_objects.Kernels) -> None:
+    """Say which rungs serve, and why another one does not."""
+    if kernels.reason:
+        say(f"{operator} on {device}: {kernels.reason}")
+    for direction, rung in kernels.served.items():
         say(f"{operator} {direction} on {device}: {rung}")
-    return str(made.file or "")
 
 
 def torchs_command() -> type[Any]:
     """PyTorch's build_ext, which goes on after a library that does not compile."""
-    from torch.utils.cpp_extension import BuildExtension
+    BuildExtension = needs.cpp_extension().BuildExtension
 
     class WithTorch(Named, BuildExtension):
         """Compiles with ninja; fails at the end if a library has failed."""
@@ -181,43 +222,58 @@ def torchs_command() -> type[Any]:
                 sys.exit(f"convlab_ext: not built: {', '.join(self.broken)}")
 
         def build_extension(self, ext: Library) -> None:
-            """One library; an error is told and remembered.
-
-            In a folder of its own: a library's name is among the compiler's flags, so
-            that ninja would compile what libraries share, check.cpp, for each of them
-            anew.
-            """
-            shared, self.build_temp = self.build_temp, f"{self.build_temp}/{ext.name}"
+            """One library; an error is told and remembered."""
             try:
                 super().build_extension(ext)
             except Exception as error:
                 print(f"convlab_ext: {ext.sources[0]}: {error}", file=sys.stderr)
                 self.broken.append(ext.name)
-            finally:
-                self.build_temp = shared
 
     return WithTorch
 
 
+class Whole(build):
+    """Builds a wheel in an empty folder: no library of an earlier build is in it."""
+
+    def run(self) -> None:
+        """Empty the folder, unless somebody has named it."""
+        if Path(self.build_lib).name.startswith("lib."):
+            shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
+class Sources(sdist):
+    """Adds what lies outside of this folder: the chosen rungs, and common/."""
+
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        """Copy all of it, so that the archive is built without the repository."""
+        super().make_release_tree(base_dir, files)
+        try:
+            others = rung_objects.sources(ROOT, HERE)
+        except Refusal as error:
+            sys.exit(f"convlab_ext: {error}")
+        for file, name in others:
+            target = Path(base_dir, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+
+
 def main() -> None:
     """Say what can be built; setup() builds it if it is asked to."""
-    known = kernels.operators()
+    exhibit = os.environ.get("EXHIBIT")
+    known = list(ALL) if exhibit else list(targets(HERE))
     steps = chosen("STEPS", "stable", [*SUFFIXES])
     operators = chosen("OPERATORS", ",".join(known), known)
-    try:
-        temporary = str(build_folder() / "extension")
-    except GraderError as error:
-        sys.exit(f"convlab_ext: {error}")
     for_all = {"py_limited_api": OLDEST} if steps == ["stable"] else {}
     setup(
         ext_modules=[
             Library(operator, step)
             for step in steps
             for operator in operators
-            if (HERE / "csrc" / step / f"{operator}.cpp").exists()
+            if exhibit or (HERE / "csrc" / step / f"{operator}.cpp").exists()
         ],
-        cmdclass={"build_ext": Build},
-        options={"build": {"build_base": temporary}, "bdist_wheel": for_all},
+        cmdclass={"build": Whole, "build_ext": Build, "sdist": Sources},
+        options={"build": {"build_base": str(BUILD)}, "bdist_wheel": for_all},
     )
 
 

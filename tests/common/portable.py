@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from ladders import walks
+from ladders.linked_parts import LOWER, OWN
 
 from grader import operators
 from grader.course.candidates import candidates
 from grader.course.rungs import ROOT, Rung, Task
 from grader.course.tasks import all_tasks
-from grader.course.uses import LOWER, OWN
 from grader.operators import Case, Operator
-from grader.toolchain import walks
 from tests import PROGRAMS
 
 DRIVER = PROGRAMS / "portable" / "driver.c"

@@ -109,14 +109,6 @@ def compiled_for_it(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     return make, make
 
 
-def shared_given_object(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
-    given.build("gelu", tree / "given")
-    archive = tree / "given" / "gelu.f32.a"
-    meeting.at(patch, given, "run_compiler", given.run_compiler)
-    make = lambda: given._shared(archive, tree / "shared")  # noqa: E731
-    return make, make
-
-
 def exhibit_as_it_was(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     source, copy = rung().file, tree / "copy.c"
     meeting.at(patch, Path, "write_text", Path.write_text)
@@ -294,7 +286,6 @@ def renewed_tree(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
 MAKERS: list[Made] = [
     given_object,
     compiled_for_it,
-    shared_given_object,
     exhibit_as_it_was,
     kernels_of_lab_05,
     what_is_known_of_them,

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOMS = (
     "signatures",
     "cusim",
+    "ladders",
     "grader",  # its modules outside of a folder: closing, errors, verdicts
     "grader.course",
     "grader.operators",

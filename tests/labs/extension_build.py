@@ -36,7 +36,7 @@ def build(folder: Path, **chosen: str) -> str:
         done = subprocess.run(
             command,
             cwd=LAB,
-            env=environment() | chosen,
+            env=environment() | {"LEVELS": "native"} | chosen,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

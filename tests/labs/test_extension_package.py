@@ -6,8 +6,11 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -15,7 +18,7 @@ import pytest
 
 from grader.course.rungs import ROOT
 from grader.toolchain import sandbox
-from tests import output_of
+from tests import output_of, put
 from tests.labs.extension import LAB
 
 INIT = LAB / "convlab_ext" / "__init__.py"
@@ -99,21 +102,45 @@ print(convlab_ext.__file__)
 """
 
 
+def needed_by(name: str) -> bytes:
+    """What readelf says of the libraries that a library needs."""
+    done = subprocess.run(["readelf", "-d", name], capture_output=True, timeout=60)
+    return done.stdout
+
+
 @pytest.mark.skipif(sandbox.level() != "bwrap", reason="needs bubblewrap")
-def test_a_wheel_works_where_the_repository_is_not(tmp_path: Path):
+def test_a_wheel_of_the_sdist_is_built_and_works_where_the_repository_is_not(
+    tmp_path: Path,
+):
     """All is compiled from nothing. To install a wheel is to unpack it."""
-    chosen = {"OPERATORS": "add", "CUDA": "0", "CONVLAB_BUILD": str(tmp_path / "build")}
-    said = asked("-q", "bdist_wheel", "-d", str(tmp_path / "wheel"), **chosen)
-    assert re.search(r"\[1/2\] compiled labs/03_im2col_cpu/add/", said)
-    (wheel,) = (tmp_path / "wheel").iterdir()
-    assert re.match(r"convlab_ext-1\.0-cp310-abi3-linux_", wheel.name)
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(tmp_path / "site")
-    hide = ["bwrap", "--dev-bind", "/", "/", "--chdir", "/"]
+    asked("-q", "sdist", "-d", str(tmp_path))
+    with tarfile.open(tmp_path / "convlab_ext-1.0.tar.gz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    sources = tmp_path / "convlab_ext-1.0"
+    assert not [p for p in sources.rglob("*") if p.name in ("grader", "bug_hunt")]
+    hide = ["bwrap", "--dev-bind", "/", "/"]
     for name in ("labs", "common", "grader", "build"):
         hide += ["--tmpfs", str(ROOT / name)] if (ROOT / name).exists() else []
-    hide += ["--tmpfs", str(tmp_path / "build")]
-    command = [*hide, sys.executable, "-c", USED, str(LAB / "setup.py")]
-    variables = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    stale = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+    put(sources / "build" / "extension" / stale / "convlab_ext" / "_old.abi3.so")
+    chosen = {"OPERATORS": "add,gelu", "CUDA": "0"}
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("CONVLAB")}
+    said = output_of(
+        [*hide, "--chdir", str(sources), sys.executable, "setup.py", "bdist_wheel"],
+        env={**variables, **chosen},
+        seconds=600,
+    )
+    assert "[1/10] compiled labs/03_im2col_cpu/" in said
+    (wheel,) = (sources / "dist").iterdir()
+    assert re.match(r"convlab_ext-1\.0-cp310-abi3-linux_", wheel.name)
+    with zipfile.ZipFile(wheel) as packed_wheel:
+        packed_wheel.extractall(tmp_path / "site")
+    package = tmp_path / "site" / "convlab_ext"
+    libraries = {file.name for file in package.glob("*.so")}
+    assert libraries == {"_add.abi3.so", "_gelu.abi3.so", "_cpu_level.so"}
+    assert b"[libgomp.so.1]" in needed_by(str(package / "_gelu.abi3.so"))
+    shutil.rmtree(sources)
+    command = [*hide, "--chdir", "/", sys.executable, "-c", USED, str(LAB / "setup.py")]
+    variables["PYTHONPATH"] = str(tmp_path / "site")
     found = output_of(command, env=variables, seconds=120)
     assert found.strip().startswith(str(tmp_path / "site"))

@@ -111,10 +111,10 @@ class Packages:
     ) -> dict[str, list[CheckResult]]:
         """What the gates say, by direction; of an exhibit those that lab.toml names."""
         from grader import operators
-        from grader.checks.gates.contract import GATES, ON_CARD, Contract
+        from grader.checks.gates.contract import GATES, LOADING, ON_CARD, Contract
 
         assert built.folder
-        self.announce(rung.id, "gates")
+        self.announce(rung.id, LOADING)
         operator = operator or operators.get(rung.operator)
         folder = folder_for(rung.step, operator.name)
         gates = (*GATES, *(ON_CARD if built.on_card else ()))
@@ -134,6 +134,8 @@ class Packages:
         contract = Contract(operator, built.folder, folder, self.seed, gates=asked)
         contract.start()
         try:
+            for words in contract.steps():
+                self.announce(rung.id, words)
             return {d: contract.results(d) for d in DIRECTIONS}
         finally:
             contract.stop()

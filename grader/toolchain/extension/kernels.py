@@ -17,14 +17,16 @@ Winograd: conv2d_forward_direct_f32.
 from __future__ import annotations
 
 import json
-import os
-import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
+from ladders.chosen import DIRECT, targets
+from ladders.joined import joined
+from ladders.linked_parts import Linked
 from signatures import DIRECTIONS
+from signatures.of_exhibits import EXHIBITS
 
 from grader import once
 from grader.course.rungs import ROOT, Rung
@@ -34,12 +36,9 @@ from grader.toolchain import given
 from grader.toolchain.linking import WITH_GIVEN, Links, walk_folder
 from grader.toolchain.make import binutils, build_folder
 from grader.toolchain.products import GPU, objects
-from grader.toolchain.symbols import symbols
 
 LAB = ROOT / "labs" / "05_torch_extension"
 DEVICES = {"cpu": "release", "cuda": GPU}  # device -> mode of the build
-DIRECT = "direct"  # a second set for the processor
-MADE = "CONVLAB_KERNELS"  # in the environment: the objects are made, in this folder
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,12 @@ class Kernels:
 
 def operators() -> list[str]:
     """The operators of lab 05, in the order of its lab.toml."""
-    return list(_entries())
+    return list(targets(LAB))
+
+
+def target_of(operator: str, device: str) -> str:
+    """The task or rung that lab.toml names for an operator's kernels; "" if none."""
+    return targets(LAB).get(operator, {}).get(device, "")
 
 
 def links(run: Links) -> Links:
@@ -62,15 +66,13 @@ def links(run: Links) -> Links:
 
 
 def kernels(operator: str, device: str, chosen: Links) -> Kernels:
-    """The object of an operator's kernels on "cpu" or "cuda", made unless MADE says so;
-    `chosen` chooses among its rungs: `links`.
+    """The object of an operator's kernels on "cpu" or "cuda", for setup.py, which is
+    told its folder; `chosen` chooses among its rungs: `links`. An exhibit calls none.
 
     Raises GraderError if lab.toml names no such rung, ProductError if a tool fails.
     """
-    if folder := os.environ.get(MADE):
-        note = json.loads((Path(folder) / f"{operator}.{device}.json").read_text())
-        file = Path(note.pop("file")) if note.get("file") else None
-        return Kernels(**{**note, "file": file})
+    if operator in EXHIBITS:
+        return Kernels(None)
     found = _made(operator, device, chosen)
     note = {**asdict(found), "file": found.file and str(found.file)}
     with once.placed(folder_of_kernels() / f"{operator}.{device}.json") as new:
@@ -85,13 +87,13 @@ def folder_of_kernels() -> Path:
 
 def _made(operator: str, device: str, chosen: Links) -> Kernels:
     """Make it: the rungs of both directions, together."""
-    target = _entries()[operator].get("kernels", {}).get(device, "")
+    target = target_of(operator, device)
     if not target:
         return Kernels(None, reason=f"lab.toml names no kernels.{device}")
     parts, served, reason = _parts(operator, target, device, DEVICES[device], chosen)
     if not parts:
         return Kernels(None, reason=reason)
-    second = _entries()[operator]["kernels"].get(DIRECT) if device == "cpu" else None
+    second = target_of(operator, DIRECT) if device == "cpu" else ""
     if second:
         more, _, why = _parts(operator, second, DIRECT, DEVICES[device], chosen)
         parts, reason = parts + more, reason or why
@@ -120,12 +122,6 @@ def _parts(
         for dtype, file in files.items():  # one of both directions is linked in once
             parts.setdefault(file, {})[symbol] = f"{symbol}_{name}_{dtype}"
     return list(parts.items()), served, reason
-
-
-def _entries() -> dict[str, dict[str, dict[str, str]]]:
-    toml = tomllib.loads((LAB / "lab.toml").read_text(encoding="utf-8"))
-    ladders: dict[str, dict[str, dict[str, str]]] = toml.get("ladder", {})
-    return ladders
 
 
 # ---- which rung ----------------------------------------------------------------------
@@ -161,7 +157,7 @@ def _rung(
 
 def candidates_of(operator: str, device: str = "cpu") -> list[Rung]:
     """The rungs that an operator's kernels on a device may come from."""
-    target = _entries().get(operator, {}).get("kernels", {}).get(device, "")
+    target = target_of(operator, device)
     return _candidates(target) if target else []
 
 
@@ -208,23 +204,8 @@ def _together(parts: Sequence[tuple[Path, dict[str, str]]], file: Path) -> None:
 
 def _linked(parts: Sequence[tuple[Path, dict[str, str]]], file: Path) -> None:
     """Do it; what is needed on the way lies beside the file."""
-    made = []
-    for number, (source, names) in enumerate(parts):
-        part = file.with_name(f"{number}.o")
-        # each part keeps its own copy of what C++ shares among objects (COMDAT groups)
-        whole = ["--whole-archive", "--force-group-allocation", str(source)]
-        _tool("ld", "-r", "-o", f"{part}.whole", *whole)
-        source = Path(f"{part}.whole")
-        defined = symbols(source, dynamic=False)[0]
-        here = {old: new for old, new in names.items() if old in defined}
-        if not here:
-            continue  # this dtype is built for no direction
-        keep = [f"--keep-global-symbol={name}" for name in here]
-        turn = [f"--redefine-sym={old}={new}" for old, new in here.items()]
-        _tool("objcopy", *keep, str(source), f"{part}.own")
-        _tool("objcopy", *turn, f"{part}.own", str(part))
-        made.append(str(part))
-    _tool("ld", "-r", "-o", str(file), *made)
+    own = [Linked(str(source), tuple(names.items()), ()) for source, names in parts]
+    joined(own, file, _tool, {})
 
 
 def _stamp(file: Path) -> tuple[int, int]:

@@ -20,14 +20,17 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
+from ladders import needs
+from ladders.rung_objects import MADE
 from signatures import DIRECTIONS
+from signatures.of_exhibits import EXHIBITS
 
 from grader import once, working
 from grader.course.rungs import COMPILED, ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError, ProductError
 from grader.toolchain import gpu_probe, sandbox
-from grader.toolchain.extension import abi, needs, wrappers
+from grader.toolchain.extension import abi, wrappers
 from grader.toolchain.extension import kernels as extension
 from grader.toolchain.linking import Links
 from grader.toolchain.make import build_folder, compiler, reason, run_compiler
@@ -35,7 +38,7 @@ from grader.toolchain.products import failed
 from grader.toolchain.scan.texts import JOINED
 
 NAME = "convlab_ext"
-IMPORTED = ("__init__.py", "_refusals.py", "direct.py")  # by every operator
+ONE_OPERATOR = Path(__file__).with_name("one_operator.py")  # is an exhibit's __init__
 PLAIN_RULES = Path(__file__).with_name("plain_rules.py")  # of an exhibit without any
 
 # words of a source that reach for what its symbols do not show
@@ -88,7 +91,7 @@ def build(rung: Rung, links: Links) -> Package:
         raise  # no fault of what is here
     except GraderError as error:
         return Package(blocked=str(error))
-    if kernels.file is None:
+    if kernels.file is None and operator not in EXHIBITS:
         return Package(blocked=f"there is no kernel to call: {kernels.reason}")
     if found := REACHES.search(_code(rung.file)):
         return Package(
@@ -102,7 +105,8 @@ def build(rung: Rung, links: Links) -> Package:
     if sentence := abi.judge(_file(folder, operator)):
         return Package(forbidden=sentence)
     _assemble(rung, folder / "package" / NAME, links)
-    lacking = [d for d in DIRECTIONS if d not in kernels.served]
+    called = () if operator in EXHIBITS else DIRECTIONS
+    lacking = [d for d in called if d not in kernels.served]
     blocked = f"{lacking[0]} has no kernel: {kernels.reason}" if lacking else ""
     return Package(folder / "package", kernels.served, on_card, blocked=blocked)
 
@@ -172,7 +176,7 @@ def earlier_steps(
 def _set_up(operators: list[str], cuda: str, steps: str = "stable") -> str:
     """Run setup.py in the lab's own folder. "", or a sentence about what failed."""
     words = {"OPERATORS": ",".join(operators), "CUDA": cuda, "MAX_JOBS": "2"}
-    words |= {"STEPS": steps, extension.MADE: str(extension.folder_of_kernels())}
+    words |= {"STEPS": steps, MADE: str(extension.folder_of_kernels())}
     lab = extension.LAB
     command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
     with (
@@ -268,7 +272,7 @@ def _built(
         "MAX_JOBS": "2",
         "HOME": "/tmp",
         "PYTHONDONTWRITEBYTECODE": "1",
-        extension.MADE: str(kernels),
+        MADE: str(kernels),
         "EXHIBIT": str(instead or ""),
         "LDFLAGS": linked,
     }
@@ -276,8 +280,7 @@ def _built(
     command += [sys.executable, "setup.py", "-q", "build_ext"]
     command += ["--build-temp", str(folder / "temp")]
     command += ["--build-lib", str(new)]
-    ours = [lab.parents[1] / name for name in ("grader", "common")]
-    seen = [*ours, kernels, *sandbox.python_paths()]
+    seen = [lab.parents[1] / "common", kernels, *sandbox.python_paths()]
     seen += [instead] if instead else []
     if gpu_probe.card() and (kit := gpu_probe.toolkit()):
         seen += kit.seen
@@ -314,8 +317,7 @@ def _copied(rung: Rung, target: Path, links: Links) -> None:
     target.mkdir()
     if rung.exhibit:
         rules = [file for file in rung.also if file.suffix == ".py"] or [PLAIN_RULES]
-        for name in IMPORTED:
-            shutil.copyfile(lab / NAME / name, target / name)
+        shutil.copyfile(ONE_OPERATOR, target / "__init__.py")
         shutil.copyfile(rules[0], target / f"{operator}.py")
         library = _file(folder_of(rung), operator)
         shutil.copyfile(library, target / library.name)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from signatures import SIGNATURES
+from signatures.of_exhibits import ALL
 
 NAME = Path(__file__).stem
-SIGNATURE = SIGNATURES.get(NAME)  # none where this file is not a copy
+SIGNATURE = ALL.get(NAME)  # none where this file is not a copy
 NAMESPACE = "convlab"
 
 

@@ -59,29 +59,24 @@ def compiled(step: str, operator: str, **options: Any) -> Any:
         raise ImportError(
             "just in time needs the sources: use convlab_ext in labs/05_torch_extension"
         )
-    sys.path[:0] = [
-        path
-        for path in (str(ROOT), str(ROOT / "common" / "python"))
-        if path not in sys.path
-    ]
+    if (path := str(ROOT / "common" / "python")) not in sys.path:
+        sys.path.insert(0, path)
+    from ladders import needs, rung_objects
     from torch.utils import cpp_extension
 
-    from grader.engine.answers import earlier_links
-    from grader.toolchain.extension import kernels as extension
-    from grader.toolchain.extension import needs
-    from grader.toolchain.make import build_folder
-
     needs.verify()
-    folder = build_folder() / "extension" / "jit" / f"{step}_{operator}"
+    build = Path(os.environ.get("CONVLAB_BUILD") or ROOT / "build").resolve()
+    folder = build / "extension" / "jit" / f"{step}_{operator}"
     folder.mkdir(parents=True, exist_ok=True)
-    kernels = extension.kernels(operator, "cpu", earlier_links.kernel_links())
+    maker = rung_objects.Maker(ROOT, LAB, build / "extension" / "packaged", print)
+    kernels = maker.kernels([operator], rung_objects.native())[operator, "cpu"]
     flags = ["-O2", "-g0", *([TARGET] if step == "stable" else [])]
     return cpp_extension.load(
         f"convlab_{operator}_now",
         [str(LAB / "csrc" / step / f"{operator}.cpp"), str(LAB / "csrc/check.cpp")],
         extra_cflags=flags,
         extra_include_paths=[str(ROOT / "common")],
-        extra_ldflags=[str(kernels.file), "-fopenmp", "-Wl,-Bsymbolic"],
+        extra_ldflags=[*map(str, kernels.files), "-fopenmp", "-Wl,-Bsymbolic"],
         build_directory=str(folder),
         **options,
     )

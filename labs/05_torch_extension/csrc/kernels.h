@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* kernels.h - the rungs of labs 03 and 04, as one table per operator and direction
  *
- * The build (setup.py) links the rungs that lab.toml names into one object file. It
- * adds the device and dtype to each function's name: conv2d_forward_cpu_f32,
- * .._cuda_f64. If a rung is missing, its weak symbol is NULL. The library still loads,
- * but `of` throws an error with a message.
+ * The build (setup.py) links the rungs that lab.toml names. It adds the device and
+ * dtype to each function's name: conv2d_forward_cpu_f32, .._cuda_f64. If a rung is
+ * missing, its weak symbol is NULL. The library still loads, but `of` throws an error
+ * with a message. A wheel has kernels for two levels of processors (level.h):
+ * conv2d_forward_cpu_f32_v3, .._v4. `best` chooses one when the library is loaded.
  *
  *     KERNELS(conv2d_forward);                    // declares all of them
  *     conv2d_forward_kernels.of(DEVICE_CPU, DTYPE_F64)
@@ -20,6 +21,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "level.h"
 #include "operators.h"
 
 #define KERNEL_HERE __attribute__((weak, visibility("hidden")))
@@ -40,6 +42,14 @@ inline const char *name_of(dtype_t dtype)
     case DTYPE_I64: return "int64";
     }
     return "an unknown dtype";
+}
+
+/* Returns the kernel of a build for one processor, or the wheel's best for this one. */
+template <typename Function> Function *best(Function *only, Function *v3, Function *v4)
+{
+    const int level = level_here();
+    if (only) return only;
+    return level == 4 ? v4 : level == 3 ? v3 : nullptr;
 }
 
 /* True if the direct kernels are used: one flag for all threads of a library. */
@@ -93,17 +103,22 @@ bool keep_direct(std::optional<bool> on, const kernels_t<Forward> &forward,
     return direct_is_on.exchange(*on);
 }
 
+#define DECLARED(type, kernel) KERNEL_HERE type kernel, kernel##_v3, kernel##_v4
+#define BEST(kernel)           best(kernel, kernel##_v3, kernel##_v4)
+
 #define KERNELS(name)                                                                  \
     extern "C" {                                                                       \
-    KERNEL_HERE name##_fn name##_cpu_f32, name##_cpu_f64;                              \
-    KERNEL_HERE name##_fn name##_direct_f32, name##_direct_f64;                        \
+    DECLARED(name##_fn, name##_cpu_f32);                                               \
+    DECLARED(name##_fn, name##_cpu_f64);                                               \
+    DECLARED(name##_fn, name##_direct_f32);                                            \
+    DECLARED(name##_fn, name##_direct_f64);                                            \
     KERNEL_HERE name##_fn name##_cuda_f16, name##_cuda_f32, name##_cuda_f64;           \
     }                                                                                  \
     static const kernels_t<name##_fn> name##_kernels = {#name,                         \
-                                                        name##_cpu_f32,                \
-                                                        name##_cpu_f64,                \
-                                                        name##_direct_f32,             \
-                                                        name##_direct_f64,             \
+                                                        BEST(name##_cpu_f32),          \
+                                                        BEST(name##_cpu_f64),          \
+                                                        BEST(name##_direct_f32),       \
+                                                        BEST(name##_direct_f64),       \
                                                         name##_cuda_f16,               \
                                                         name##_cuda_f32,               \
                                                         name##_cuda_f64}

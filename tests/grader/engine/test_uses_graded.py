@@ -108,6 +108,26 @@ def test_a_wrong_rung_costs_its_own_points_only(tree):
     assert used(tree)["00_call"] == {"plain": GIVEN}
 
 
+@pytest.mark.parametrize(
+    ("name", "alias", "until"),
+    [
+        (
+            "05_torch_extension/gelu/stable",
+            "forward on the CPU",
+            "a file in labs/03_im",
+        ),
+        ("03_im2col_cpu/conv2d/00_unfold_gemm", "product", "your labs/03_im2col_cpu/"),
+        ("02_naive_c/gelu/00_definition", "gone", "your own file is right"),
+    ],
+)
+def test_a_given_object_is_told_with_the_file_in_its_place(capsys, name, alias, until):
+    task, rung = next((t, r) for t in all_tasks() for r in t.rungs if r.id == name)
+    found = RungResult(rung, (), {alias: GIVEN})
+    terminal._uses([TaskResult(task, (found,))])
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{alias} is {GIVEN}, a given object, until {until}" in said
+
+
 def test_of_many_uses_only_those_of_given_objects_are_listed(capsys):
     """Forty lines about files that are where they should be hide the points."""
     task, rung = next((t, r) for t in all_tasks() for r in t.rungs if r.uses)

@@ -258,7 +258,7 @@ X, W = torch.zeros(2, 3, 5, 5), torch.zeros(4, 3, 2, 2)
         ((X, W), {"padding": (0, -1)}, ValueError, "padding_w is -1"),
         ((X, W), {"dilation": 1 << 70}, ValueError, "does not fit into int64_t"),
         ((X, W), {"groups": 2}, ValueError, "groups is 2"),
-        ((X, W), {"dilation": 9}, ValueError, "spans 10, the image has 5"),
+        ((X, W), {"dilation": 9}, ValueError, "spans 10, 'input' has 5"),
         ((X, W), {"padding": "same"}, TypeError, "padding must be an int or two ints"),
         ((X, W), {"stride": (1, 2, 3)}, TypeError, "stride must be an int or two ints"),
         ((X, W), {"groups": True}, TypeError, "groups must be an int, got True"),

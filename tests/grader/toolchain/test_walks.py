@@ -9,11 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from ladders import walks
 from signatures import DIRECTIONS, SIGNATURES
 from signatures.structs import ContextC
 
 from grader.course.rungs import ROOT
-from grader.toolchain import walks
+from grader.toolchain import linking
 
 OK, NO_MEMORY, UNSUPPORTED = 0, 3, 5
 LINEAR = """
@@ -43,7 +44,7 @@ def linear(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     file.write_text(LINEAR)
     order = ["gcc", "-std=c11", "-DREAL_F32", f"-I{ROOT}/common", "-shared", "-fPIC"]
     made = folder / "walk.so"
-    objects = [str(file), str(walks.walk("linear", "backward"))]
+    objects = [str(file), str(linking.walk("linear", "backward"))]
     subprocess.run([*order, "-o", str(made), *objects], check=True)
     return ctypes.CDLL(str(made))
 
@@ -86,16 +87,16 @@ def test_a_walk_has_the_prototype_of_operators_h(operator: str, direction: str) 
     assert found
     head = walks.source(operator, direction).partition(f"status_t {name}(")[2]
     assert head.partition(")")[0] == " ".join(found[1].split())
-    assert walks.walk(operator, direction).exists()
+    assert Path(linking.walk(operator, direction)).exists()
 
 
 def test_a_walk_is_made_once_and_anew_when_its_text_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walks, "build_folder", lambda: tmp_path)
-    made = walks.walk("gelu", "forward")
+    monkeypatch.setattr(linking, "build_folder", lambda: tmp_path)
+    made = Path(linking.walk("gelu", "forward"))
     date = made.stat().st_mtime_ns
-    assert walks.walk("gelu", "forward").stat().st_mtime_ns == date
+    assert Path(linking.walk("gelu", "forward")).stat().st_mtime_ns == date
     changed = walks.source("gelu", "forward").replace("return", "ctx->left = 9; return")
     monkeypatch.setattr(walks, "source", lambda *_: changed)
-    assert walks.walk("gelu", "forward").stat().st_mtime_ns != date
+    assert Path(linking.walk("gelu", "forward")).stat().st_mtime_ns != date

@@ -16,9 +16,9 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
-from grader.errors import GraderError
-from grader.toolchain import gpu_probe, nvcc
+from ladders import Refusal, toolkit
 
 SETUPTOOLS = 77  # torch 2.15's own requirement
 
@@ -34,7 +34,7 @@ class Cuda:
 
 
 def verify() -> None:
-    """Raises GraderError for the first tool that is missing or too old.
+    """Raises Refusal for the first tool that is missing or too old.
 
     What pip installed beside this Python is found without an activated environment.
     """
@@ -43,7 +43,7 @@ def verify() -> None:
         os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", ""), beside])
     name = os.environ.get("CXX", "").strip() or "c++"
     if not shutil.which(name.split()[0]):
-        raise GraderError(
+        raise Refusal(
             f"torch's headers need a C++ compiler, but there is no '{name}'. Install "
             "one (on Debian: apt-get install build-essential) or name one with CXX="
         )
@@ -51,45 +51,54 @@ def verify() -> None:
     remedy = f"pip install 'setuptools>={SETUPTOOLS}'"
     version = _version_of("setuptools")
     if not version:
-        raise GraderError(f"setuptools is missing, but {needs}: {remedy}")
+        raise Refusal(f"setuptools is missing, but {needs}: {remedy}")
     if int(version.split(".")[0]) < SETUPTOOLS:
-        raise GraderError(f"setuptools is {version}, but {needs}: {remedy}")
+        raise Refusal(f"setuptools is {version}, but {needs}: {remedy}")
     if not shutil.which("ninja"):
-        raise GraderError(
+        raise Refusal(
             "there is no ninja, so torch would compile all files every time, one after "
             "the other. Install it with pip install ninja"
         )
 
 
+def cpp_extension() -> ModuleType:
+    """torch.utils.cpp_extension. With an nvcc but no card it logs a warning when it is
+    imported; a student need not read this.
+    """
+    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
+    from torch.utils import cpp_extension
+
+    return cpp_extension
+
+
 def cuda() -> Cuda:
     """What torch, nvcc and the machine allow, and what CUDA=0 or CUDA=1 asks for.
 
-    Raises GraderError if CUDA=1 asks for what cannot be had.
+    Raises Refusal if CUDA=1 asks for what cannot be had.
     """
     asked = os.environ.get("CUDA", "").strip()
     if asked not in ("", "0", "1"):
-        raise GraderError(
+        raise Refusal(
             f"CUDA={asked}: expected 0, 1 or nothing (nothing means: with CUDA if "
             "there is a GPU)"
         )
     if asked == "0":
         return Cuda("built without CUDA, because CUDA=0 is set")
-    if not asked and (absent := gpu_probe.absent()):
-        return Cuda(f"built without CUDA: {absent} (CUDA=1 builds it all the same)")
     import torch
 
-    # where there is an nvcc and no card it would say so on every import
-    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
-    from torch.utils.cpp_extension import library_paths
-
+    if not asked and not torch.cuda.is_available():
+        return Cuda(
+            "built without CUDA: PyTorch finds no GPU here (CUDA=1 builds it all the "
+            "same)"
+        )
     theirs = torch.version.cuda
     reason = _mismatch(theirs) if theirs else _without()
     if reason and asked == "1":
-        raise GraderError(f"CUDA=1, but {reason}")
-    kit = gpu_probe.toolkit()
+        raise Refusal(f"CUDA=1, but {reason}")
+    kit = toolkit.toolkit()
     if reason or kit is None:
         return Cuda(f"built without CUDA: {reason}")
-    folders = [f"-L{path}" for path in library_paths()]
+    folders = [f"-L{path}" for path in cpp_extension().library_paths()]
     return Cuda(
         f"built with CUDA: nvcc {_release(kit.nvcc)}, torch's CUDA {theirs}",
         [str(kit.include)],
@@ -109,10 +118,10 @@ def _without() -> str:
 
 
 def _mismatch(theirs: str) -> str:
-    """Why no nvcc here fits torch's CUDA, e.g. 13.2; "" if one does, which nvcc.find
-    gives from now on: the usual one, or that of `make nvcc`.
+    """Why no nvcc here fits torch's CUDA, e.g. 13.2; "" if one does, which find() of
+    toolkit.py gives from now on: the usual one, or that of `make nvcc`.
     """
-    usual = nvcc.find()
+    usual = toolkit.find()
     if not usual:
         named = os.environ.get("NVCC", "").strip()
         where = f"NVCC={named} is not a program" if named else "there is no nvcc"
@@ -121,7 +130,7 @@ def _mismatch(theirs: str) -> str:
             "PyPI"
         )
     major = theirs.split(".")[0]
-    releases = {path: _release(Path(path)) for path in [usual, *nvcc.packaged()]}
+    releases = {path: _release(Path(path)) for path in [usual, *toolkit.packaged()]}
     fitting = [path for path in releases if releases[path].split(".")[0] == major]
     if not fitting:
         return (
@@ -130,8 +139,8 @@ def _mismatch(theirs: str) -> str:
         )
     if fitting[0] != usual:
         os.environ["NVCC"] = fitting[0]
-        nvcc.find.cache_clear()
-    if gpu_probe.toolkit() is None:
+        toolkit.find.cache_clear()
+    if toolkit.toolkit() is None:
         return (
             f"{fitting[0]} exists, but its cuda_runtime.h or libcudart.so is missing. "
             f"torch's CUDA {theirs} needs both: install all of CUDA {major}"

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from ladders import needs, toolkit
 
 from grader.course.rungs import ROOT
 from grader.errors import GraderError
-from grader.toolchain import gpu_probe, nvcc
-from grader.toolchain.extension import needs
 from tests import put
 
 SETUP = ROOT / "labs" / "05_torch_extension" / "setup.py"
@@ -30,12 +29,12 @@ def found_anew(monkeypatch):
     """nvcc is looked for in each test, and found again as before afterwards."""
     for name in ("CUDA", "NVCC", "CXX"):
         monkeypatch.delenv(name, raising=False)
-    nvcc.find.cache_clear()
+    toolkit.find.cache_clear()
     yield
-    nvcc.find.cache_clear()
+    toolkit.find.cache_clear()
 
 
-def toolkit(
+def installed(
     folder: Path, release: str, *, runtime: str = "lib/libcudart.so.13"
 ) -> Path:
     """A CUDA of this release, as PyPI's packages lay it out; returns its nvcc."""
@@ -52,11 +51,11 @@ def toolkit(
 def usual(tmp_path, monkeypatch):
     """Sets the machine's only nvcc; torch has CUDA 13.2, and there is a GPU."""
     monkeypatch.setattr(torch.version, "cuda", "13.2")
-    monkeypatch.setattr(gpu_probe, "absent", lambda: "")
-    monkeypatch.setattr(nvcc, "packaged", lambda: iter(()))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(toolkit, "packaged", lambda: iter(()))
 
     def named(release: str, **more: str) -> Path:
-        program = toolkit(tmp_path / release, release, **more)
+        program = installed(tmp_path / release, release, **more)
         monkeypatch.setenv("NVCC", str(program))
         return program
 
@@ -181,10 +180,10 @@ def test_setup_py_tells_its_version_without_torch_and_without_a_compiler():
 
 def test_without_a_gpu_cuda_is_built_only_if_it_is_asked_for(usual, monkeypatch):
     usual("13.2")
-    monkeypatch.setattr(gpu_probe, "absent", lambda: "there is no GPU here")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     found = needs.cuda()
     assert not found.built
-    assert "there is no GPU here (CUDA=1 builds it" in found.sentence
+    assert "PyTorch finds no GPU here (CUDA=1 builds it" in found.sentence
     monkeypatch.setenv("CUDA", "1")
     assert needs.cuda().built
 
@@ -209,11 +208,11 @@ def test_the_nvcc_of_pypi_serves_where_the_usual_one_does_not_fit(
     usual, monkeypatch, tmp_path
 ):
     usual("12.4")
-    other = toolkit(tmp_path / "packaged", "13.2")
-    monkeypatch.setattr(nvcc, "packaged", lambda: iter([str(other)]))
+    other = installed(tmp_path / "packaged", "13.2")
+    monkeypatch.setattr(toolkit, "packaged", lambda: iter([str(other)]))
     assert needs.cuda().built
-    assert nvcc.find() == str(other)
-    assert gpu_probe.toolkit().nvcc == other
+    assert toolkit.find() == str(other)
+    assert toolkit.toolkit().nvcc == other
 
 
 def test_the_runtime_is_named_where_it_lies(usual):
@@ -221,7 +220,7 @@ def test_the_runtime_is_named_where_it_lies(usual):
     program = usual("13.2", runtime="real/libcudart.so.13")
     root = program.parents[1]
     (root / "lib64").symlink_to(root / "real")
-    assert gpu_probe.toolkit().runtime == root.resolve() / "real" / "libcudart.so.13"
+    assert toolkit.toolkit().runtime == root.resolve() / "real" / "libcudart.so.13"
 
 
 def test_without_cuda_1_a_reason_is_no_error_and_cuda_0_leaves_it_out(
@@ -232,7 +231,7 @@ def test_without_cuda_1_a_reason_is_no_error_and_cuda_0_leaves_it_out(
     assert not found.built
     assert found.sentence.startswith("built without CUDA: nvcc is 12.4 and torch")
     usual("13.2")
-    nvcc.find.cache_clear()
+    toolkit.find.cache_clear()
     assert needs.cuda().built
     monkeypatch.setenv("CUDA", "0")
     assert not needs.cuda().built
@@ -259,3 +258,17 @@ def test_pypi_s_runtime_has_no_libcudart_so_and_is_linked_all_the_same(usual, tm
     subprocess.run(command, check=True)
     listed = subprocess.run(["readelf", "-d", made], capture_output=True, text=True)
     assert "libcudart.so.13" in listed.stdout
+
+
+def test_no_warning_of_a_cuda_home_without_a_card(tmp_path: Path) -> None:
+    """PyTorch would log it when its module is imported."""
+    program = "from ladders import needs; needs.cpp_extension()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "CUDA_HOME": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""

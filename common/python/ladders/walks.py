@@ -3,21 +3,15 @@
 
 A walk is a small object in C, one for each direction of an operator. It calls
 `own_forward`, the upper rung. If that leaves a case, it calls `lower_forward`, which
-may be another walk. linking.py gives both names their objects.
+may be another walk. Whoever links gives both names their objects.
 """
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 from signatures import SIGNATURES, Argument, Signature
-
-from grader import once
-from grader.course import rungs
-from grader.errors import ProductError
-from grader.toolchain.make import build_folder, compiler, reason
 
 _FORWARD = """\
 #include "operators.h"
@@ -99,25 +93,15 @@ def _parameter(signature: Signature, name: str, direction: str) -> str:
     return f"{'' if name in made else 'const '}tensor_t *{name}"
 
 
-def walk(operator: str, direction: str) -> Path:
-    """The object of a walk, made if it is not there; it is the same for all dtypes.
-
-    Raises ProductError if it does not compile.
+def compiled(operator: str, direction: str, cc: str, common: Path, new: Path) -> str:
+    """Compile a walk into the object `new`; it is the same for all dtypes. "", or what
+    the compiler `cc` said when it failed.
     """
-    file = build_folder() / "walks" / f"{operator}_{direction}.o"
-    text, common = source(operator, direction), rungs.ROOT / "common"
-    seen = [(common / name).read_text() for name in ("operators.h", "context.h")]
-
-    def make(new: Path) -> None:
-        order = f"{compiler()} -std=c11 -O2 -fPIC -DREAL_F32 -I{common} -x c - -c -o"
-        done = subprocess.run(
-            [*order.split(), str(new)], input=text, capture_output=True, text=True
-        )
-        if done.returncode:
-            said = reason(done.stderr)
-            raise ProductError(
-                f"cannot link the files that compute {operator} together: {said}"
-            )
-
-    once.made(file, of=repr([text, *seen, shutil.which(compiler())]), make=make)
-    return file
+    order = f"{cc} -std=c11 -O2 -fPIC -DREAL_F32 -I{common} -x c - -c -o"
+    done = subprocess.run(
+        [*order.split(), str(new)],
+        input=source(operator, direction),
+        capture_output=True,
+        text=True,
+    )
+    return done.stderr if done.returncode else ""
