@@ -30,7 +30,10 @@ from grader.runner.supervisor.wire import (
 )
 from grader.verdicts import Verdict
 
-HALF = 2.0**-11  # unit of f16, whose numbers lie 2^-24 apart at the least
+HALVES = {  # unit, and half the distance of the smallest numbers
+    torch.float16: (2.0**-11, 2.0**-25),
+    torch.bfloat16: (2.0**-8, 2.0**-134),
+}
 C = 4.0  # right code of labs 01 and 02 uses 0.73 of it at most, in 200 seeds
 UNIT = {torch.float32: 2.0**-24, torch.float64: 2.0**-53}
 SMALLEST = {torch.float32: 2.0**-149, torch.float64: 2.0**-1074}
@@ -60,12 +63,13 @@ class Expected:
 def tolerance(expected: Expected, dtype: torch.dtype) -> torch.Tensor:
     """How far each element may be from the expected value.
 
-    In half a sum is that of float, and rounded once when it is stored.
+    In 16 bits a sum is that of float, and rounded once when it is stored.
     """
-    if expected.scale is not None and dtype == torch.float16:
+    if expected.scale is not None and dtype in HALVES:
+        unit, least = HALVES[dtype]
         in_float = tolerance(expected, torch.float32)
-        stored = HALF * (expected.value.abs() + in_float)
-        return in_float + stored.clamp(min=2.0**-25)
+        stored = unit * (expected.value.abs() + in_float)
+        return in_float + stored.clamp(min=least)
     if expected.scale is None or dtype not in UNIT:
         return torch.zeros(expected.value.shape, dtype=torch.float64)
     terms = max(1, expected.terms)

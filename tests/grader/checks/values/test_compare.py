@@ -17,7 +17,14 @@ from grader import operators
 from grader.checks.check_result import CheckResult
 from grader.checks.subject import Subject
 from grader.checks.values import forward
-from grader.checks.values.compare import Expected, judge, position, tolerance
+from grader.checks.values.compare import (
+    Expected,
+    judge,
+    mismatch,
+    position,
+    tolerance,
+    wrong_elements,
+)
 from grader.runner.supervisor.call import Call, Output, Run
 from grader.runner.supervisor.wire import SIDE_TENSORS
 from grader.verdicts import Verdict
@@ -37,6 +44,20 @@ def returned(value: torch.Tensor) -> Call:
 def verdict(value: torch.Tensor, expected: Expected) -> Verdict:
     found = judge(returned(value), 0, expected, names=NAMES)
     return found.verdict if found else Verdict.PASS
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_a_result_in_16_bits_is_a_sum_in_float_rounded_once(dtype: torch.dtype):
+    terms = torch.rand(200, 9, generator=torch.Generator().manual_seed(5)).double()
+    expected = Expected("output", terms.sum(1), terms.abs().sum(1), terms=9)
+    once = terms.float().sum(1).to(dtype)
+    assert mismatch(once, expected) is None
+    two_further = (once.view(torch.int16) + 2).view(dtype)
+    assert bool(wrong_elements(two_further, expected).all())
+    often = torch.zeros(200, dtype=dtype)
+    for term in terms.T:
+        often = often + term.to(dtype)
+    assert mismatch(often, expected) is not None
 
 
 # ---- numbers -------------------------------------------------------------------------
