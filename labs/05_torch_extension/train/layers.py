@@ -71,13 +71,12 @@ class Conv2dFunction(torch.autograd.Function):
 class FunctionConv2d(torch.nn.Conv2d):
     """torch.nn.Conv2d with the Function inside."""
 
-    def _conv_forward(
-        self, input: Tensor, weight: Tensor, bias: Tensor | None
-    ) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, IC, H, W) -> (N, OC, OH, OW)."""
         return Conv2dFunction.apply(
             input,
-            weight,
-            bias,
+            self.weight,
+            self.bias,
             self.stride,
             self.padding,
             self.dilation,
