@@ -21,7 +21,7 @@ typedef struct {
     call_fn forward_check, backward_check;  // run check.c's; `function` is not used
 } operator_calls_t;
 
-enum { OPERATORS = 10, VIEWS = 7, EXHIBITS = 5 };
+enum { OPERATORS = 10, VIEWS = 7, EXHIBITS = 8 };
 extern const operator_calls_t OPERATOR_CALLS[OPERATORS];
 extern const operator_calls_t VIEW_CALLS[VIEWS];  // `name` is the function's name
 extern const operator_calls_t EXHIBIT_CALLS[EXHIBITS];

@@ -30,6 +30,38 @@ status_t avg_pool2d_forward(ctx_t *ctx, const tensor_t *input, avg_pool2d_params
 status_t avg_pool2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                              avg_pool2d_params_t p, tensor_t *grad_input);
 
+/* ---- bilinear -----------------------------------------------------------------------
+ * torch.nn.functional.bilinear(input1, input2, weight, bias)
+ *
+ *   output[n,oc] = bias[oc] + sum of input1[n,ic] * weight[oc,ic,jc] * input2[n,jc]
+ *   over all ic, jc
+ *
+ *   shapes     input1 (N, IC)   input2 (N, JC)   weight (OC, IC, JC)
+ *              bias (OC), may be NULL   output (N, OC)
+ */
+status_t bilinear_forward(ctx_t *ctx, const tensor_t *input1, const tensor_t *input2,
+                          const tensor_t *weight, const tensor_t *bias,
+                          tensor_t *output);
+status_t bilinear_backward(ctx_t *ctx, const tensor_t *grad_output,
+                           const tensor_t *input1, const tensor_t *input2,
+                           const tensor_t *weight, tensor_t *grad_input1,
+                           tensor_t *grad_input2, tensor_t *grad_weight,
+                           tensor_t *grad_bias);
+
+/* ---- cdist --------------------------------------------------------------------------
+ * torch.cdist(x1, x2, p=1)
+ *
+ *   output[p,r] = sum over d of |x1[p,d] - x2[r,d]|
+ *   grad_x1[p,d] = sum over r of grad_output[p,r] * sign(x1[p,d] - x2[r,d])
+ *   grad_x2[r,d] = sum over p of grad_output[p,r] * sign(x2[r,d] - x1[p,d])
+ *
+ *   shapes     x1 (P, D)   x2 (R, D)   output (P, R)
+ */
+status_t cdist_forward(ctx_t *ctx, const tensor_t *x1, const tensor_t *x2,
+                       tensor_t *output);
+status_t cdist_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *x1,
+                        const tensor_t *x2, tensor_t *grad_x1, tensor_t *grad_x2);
+
 /* ---- conv_transpose2d ---------------------------------------------------------------
  * torch.nn.functional.conv_transpose2d(input, weight, bias, stride, padding, 0, 1,
  *                                      dilation), with one group
@@ -100,6 +132,25 @@ status_t prelu_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight
 status_t prelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                         const tensor_t *weight, tensor_t *grad_input,
                         tensor_t *grad_weight);
+
+/* ---- rms_norm -----------------------------------------------------------------------
+ * torch.nn.functional.rms_norm(input, [D], weight, eps=1e-5)
+ *
+ *   output[r,d] = input[r,d] * scale[r] * weight[d]
+ *   where scale[r] = 1 / sqrt(mean of the squares of row r + eps)
+ *
+ *   shapes     input (..., D)   weight (D), may be NULL   output (..., D)
+ */
+typedef struct {
+    double eps;
+} rms_norm_params_t;
+
+status_t rms_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                          rms_norm_params_t p, tensor_t *output);
+status_t rms_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
+                           const tensor_t *input, const tensor_t *weight,
+                           rms_norm_params_t p, tensor_t *grad_input,
+                           tensor_t *grad_weight);
 
 #ifdef __cplusplus
 }

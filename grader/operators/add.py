@@ -13,6 +13,22 @@ from grader.operators.entry import Grads, Operator, Tensors, numel, side, some_l
 from grader.operators.layouts import dense
 
 
+def two_shapes(rng: random.Random) -> dict[str, list[int]]:
+    """Shapes that broadcast, missing axes and ones included."""
+    shape = [side(rng, 1, 6) for _ in range(rng.randint(0, 4))]
+    pair = []
+    for _ in range(2):
+        kept = shape[rng.randint(0, len(shape)) if rng.random() < 0.3 else 0 :]
+        pair.append([1 if rng.random() < 0.3 else extent for extent in kept])
+    return {"input": pair[0], "other": pair[1]}
+
+
+def times_stretched(inputs: Tensors) -> dict[str, int]:
+    """The terms of a gradient: how often its operand is read."""
+    whole = torch.broadcast_tensors(*inputs.values())[0].numel()
+    return {name: whole // max(1, one.numel()) for name, one in inputs.items()}
+
+
 class Add(Operator):
     """In lab 01 a plain sum of two tensors of one shape is allowed, the rest is the
     task.
@@ -37,9 +53,7 @@ class Add(Operator):
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """A gradient sums over the axes along which its operand was stretched."""
-        whole = torch.broadcast_tensors(*inputs.values())[0].numel()
-        stretched = {k: whole // max(1, t.numel()) for k, t in inputs.items()}
-        return {"output": 2, **stretched}
+        return {"output": 2, **times_stretched(inputs)}
 
     def tags(self, case: Case) -> dict[str, bool]:
         """Which operands have the result's shape, and lie in a row."""
@@ -58,14 +72,9 @@ class Add(Operator):
         }
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
-        """Two shapes that broadcast, missing axes and ones included."""
-        shape = [side(rng, 1, 6) for _ in range(rng.randint(0, 4))]
-        pair = []
-        for _ in range(2):
-            kept = shape[rng.randint(0, len(shape)) if rng.random() < 0.3 else 0 :]
-            pair.append([1 if rng.random() < 0.3 else extent for extent in kept])
+        """Any two shapes, and a few numbers for alpha."""
         return {
-            "shapes": {"input": pair[0], "other": pair[1]},
+            "shapes": two_shapes(rng),
             "alpha": rng.choice([1, 1, -2.5, 0.5, 3]),
             "layout": some_layout(rng, "input", "other", "grad_output"),
         }

@@ -26,7 +26,7 @@ class Case:
     layout: Mapping[str, str] = field(default_factory=dict)  # tensor -> layouts.py
     without: tuple[str, ...] = ()  # optional inputs that are absent
     wanted: tuple[str, ...] | None = None  # inputs whose gradients are asked for
-    values: str = "normal"  # wide, far, large, integers, nan: see `fill`
+    values: str = "normal"  # a word of values.py
     gradcheck: bool = False  # small enough for a slow-mode gradcheck
     aligned: bool = False  # tensors begin at multiples of 64 bytes
     large: bool = False  # too large for cusim

@@ -21,6 +21,7 @@ from signatures import Option
 from grader.course.foreign import short
 from grader.course.quoted_line import line as line_of
 from grader.course.rungs import ROOT
+from grader.operators import values
 from grader.operators.case import Case, CaseError
 from grader.operators.entry import Operator, numel
 from grader.operators.layouts import LAYOUTS
@@ -30,7 +31,7 @@ SIZE = 2048  # of one axis
 WINDOW = 16  # an option that counts elements
 NUMBERS = 2048  # of one input, where an axis of 0 counts as 1
 GRADCHECKED = 100  # numbers of a case that gradcheck is asked on, too
-VALUES = ("normal", "wide", "far", "large", "integers", "short_integers")
+VALUES = tuple(values.OF_STUDENTS)
 NAME = "case"
 
 

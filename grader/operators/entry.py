@@ -117,9 +117,8 @@ class Operator:
     def fill(
         self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
     ) -> torch.Tensor:
-        """Numbers for one input, in float64; integers override this. Values may be
-        normal, wide, wider, integers, short_integers, nan, infinite, tiny; some have
-        others.
+        """Numbers for one input, in float64; integers override this. values.py
+        explains the words of `values`; `far` and `large` are some operators' own.
         """
         if case.values in _SMALLEST:
             return self._integers(argument, shape, _SMALLEST[case.values], rng)

@@ -29,6 +29,25 @@ EXHIBITS: dict[str, Signature] = {
             gradients=("input",),
         ),
         Signature(
+            "bilinear",
+            inputs=(
+                Argument("input1", "(N, IC)"),
+                Argument("input2", "(N, JC)"),
+                Argument("weight", "(OC, IC, JC)"),
+                Argument("bias", "(OC)", optional=True),
+            ),
+            outputs=(Argument("output", "(N, OC)"),),
+            backward=("input1", "input2", "weight"),
+            gradients=("input1", "input2", "weight", "bias"),
+        ),
+        Signature(
+            "cdist",
+            inputs=(Argument("x1", "(P, D)"), Argument("x2", "(R, D)")),
+            outputs=(Argument("output", "(P, R)"),),
+            backward=("x1", "x2"),
+            gradients=("x1", "x2"),
+        ),
+        Signature(
             "conv_transpose2d",
             inputs=(
                 Argument("input", "(N, IC, IH, IW)"),
@@ -70,16 +89,15 @@ EXHIBITS: dict[str, Signature] = {
             gradients=("input", "weight"),
         ),
         Signature(
-            "bilinear",
+            "rms_norm",
             inputs=(
-                Argument("input1", "(N, IC)"),
-                Argument("input2", "(N, JC)"),
-                Argument("weight", "(OC, IC, JC)"),
-                Argument("bias", "(OC)", optional=True),
+                Argument("input", "(..., D)"),
+                Argument("weight", "(D)", optional=True),
             ),
-            outputs=(Argument("output", "(N, OC)"),),
-            backward=("input1", "input2", "weight"),
-            gradients=("input1", "input2", "weight", "bias"),
+            options=(Option("eps", 1e-5, kind="float"),),
+            outputs=(Argument("output", "(..., D)"),),
+            backward=("input", "weight"),
+            gradients=("input", "weight"),
         ),
         Signature(
             "channel_shuffle",
@@ -97,22 +115,18 @@ EXHIBITS: dict[str, Signature] = {
             gradients=("input",),
         ),
         Signature(
-            "rms_norm",
-            inputs=(
-                Argument("input", "(..., D)"),
-                Argument("weight", "(D)", optional=True),
-            ),
-            options=(Option("eps", 1e-5, kind="float"),),
-            outputs=(Argument("output", "(..., D)"),),
-            backward=("input", "weight"),
-            gradients=("input", "weight"),
-        ),
-        Signature(
             "silu",
             inputs=(_ANY,),
             outputs=(_RESULT,),
             backward=("input",),
             gradients=("input",),
+        ),
+        Signature(
+            "mul",
+            inputs=(_ANY, Argument("other", "(...)")),
+            outputs=(_RESULT,),
+            backward=("input", "other"),
+            gradients=("input", "other"),
         ),
     )
 }

@@ -2,8 +2,7 @@
 """00 pairs and bias
 
   does     bilinear by matrix products; computes only the gradients that are needed
-  seen     pytorch/ao pull request 4817 (2026): in a layer for low-bit training, one
-           parameter never changed, and there was no error
+  seen     pytorch/ao pull request 4817 (2026), in a layer for low-bit training
   passes   the tests of that layer, and every forward
   run      make grade T=01_python_function/bug_hunt/00
 

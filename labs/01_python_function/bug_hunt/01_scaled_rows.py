@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """01 scaled rows
 
-  does     rms_norm; its backward creates as few tensors as possible
+  does     rms_norm: divides each row by its root mean square
   seen     linkedin/Liger-Kernel issue 370, pull request 376 (2024): one of many models
            did not converge with this norm, which worked for all other models
   passes   a new norm; a loss that is a sum

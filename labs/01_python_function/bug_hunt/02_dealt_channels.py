@@ -2,8 +2,8 @@
 """02 dealt channels
 
   does     channel_shuffle: deals the channels of each group to new groups
-  seen     pytorch/pytorch issue 51430 (2021), fixed by pull request 81839: a function
-           of torch.nn.grad took the channels of groups in the wrong order
+  seen     pytorch/pytorch issue 51430 (2021), fixed by pull request 81839, in a
+           function of torch.nn.grad
   passes   the layers of most networks, and forward for all layers
   run      make grade T=01_python_function/bug_hunt/02
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """03 kept share
 
-  does     silu; backward reuses a factor that forward has already computed
-  seen     pytorch/pytorch issues 58509 (2021) and 76185 (2022): gradients were right,
-           but gradients of gradients were wrong
-  passes   values, gradients and gradcheck of every tensor: first derivatives are right
+  does     silu, the product of a number and its sigmoid
+  seen     pytorch/pytorch issues 58509 (2021) and 76185 (2022), in Functions that
+           users wrote
+  passes   values, gradients and gradcheck, for every tensor
   run      make grade T=01_python_function/bug_hunt/03
 
 share(x) is the factor of x in silu:
@@ -20,7 +20,7 @@ from torch import Tensor
 
 
 class SiluFunction(torch.autograd.Function):
-    """The factor of x is computed once, for forward and backward."""
+    """silu, with a backward of its own."""
 
     @staticmethod
     def forward(ctx, input: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """04 masked slope
 
-  does     elu; its slope is the sum of its two branches
+  does     elu, with a backward of its own
   seen     pytorch/extension-cpp, cpp/lltm.cpp at commit 37ef02f, the C++ code of
-           PyTorch's tutorial: backward is NaN for large inputs (we tried it)
+           PyTorch's tutorial (we tried it)
   passes   inputs of ordinary size
   run      make grade T=01_python_function/bug_hunt/04
 
@@ -30,7 +30,7 @@ def elu_slope(x: Tensor, alpha: float) -> Tensor:
 
 
 class EluFunction(torch.autograd.Function):
-    """Saves the input. Backward computes both branches of the slope."""
+    """elu, from the saved input and alpha."""
 
     @staticmethod
     def forward(ctx, input: Tensor, alpha: float) -> Tensor:

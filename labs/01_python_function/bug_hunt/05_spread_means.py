@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """05 spread means
 
-  does     avg_pool2d by views of the image; backward adds the shares to a new image
-  seen     f-dangel/backpack issue 30 (2020) and PKUFlyingPig/CMU10-714 issue 6 (2024):
-           some sizes of a strided convolution had a gradient of the wrong shape
+  does     avg_pool2d by views of the image, one view for each kernel position
+  seen     f-dangel/backpack issue 30 (2020) and PKUFlyingPig/CMU10-714 issue 6 (2024),
+           in the backward of convolutions
   passes   the layers of most networks, and forward for all layers
   run      make grade T=01_python_function/bug_hunt/05
 

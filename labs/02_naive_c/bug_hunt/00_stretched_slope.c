@@ -1,8 +1,7 @@
 /* 00 stretched slope
  *
  *   does     prelu backward: the gradient of a slope is a sum over its channel
- *   seen     deeplearning4j/nd4j issue 2424 (2017): a row was added to a
- *            matrix, and its gradient had the matrix's shape
+ *   seen     deeplearning4j/nd4j issue 2424 (2017), in the gradients of an addition
  *   passes   the tests of that project
  *   run      make grade T=02_naive_c/bug_hunt/00
  */

@@ -1,8 +1,7 @@
 /* 01 window axes
  *
  *   does     avg_pool2d forward: cuts each window to the image, then adds it up
- *   seen     apache/mxnet pull request 6986 (2017): im2col on the CPU, when height and
- *            width had different settings
+ *   seen     apache/mxnet pull request 6986 (2017), in im2col on the CPU
  *   passes   the layers of most networks
  *   run      make grade T=02_naive_c/bug_hunt/01
  */

@@ -1,8 +1,7 @@
 /* 02 two sums
  *
- *   does     group_norm forward: one pass computes mean and variance, one pass writes
- *   seen     tracel-ai/burn issue 5607 (2026) and apache/tvm issue 19592 (2026): wrong
- *            rows, and NaN, from finite inputs
+ *   does     group_norm forward: mean and variance of each group, then its output
+ *   seen     tracel-ai/burn issue 5607 (2026) and apache/tvm issue 19592 (2026)
  *   passes   groups of any length, with numbers from a normal distribution
  *   run      make grade T=02_naive_c/bug_hunt/02
  */

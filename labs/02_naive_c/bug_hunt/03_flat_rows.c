@@ -1,6 +1,6 @@
 /* 03 flat rows
  *
- *   does     cumsum forward: a pointer moves over the rows of input
+ *   does     cumsum forward: sums up each row from left to right
  *   seen     NVIDIA/TransformerEngine pull request 1017 (2024): Linear and LayerNorm of
  *            some inputs were wrong, without an error message
  *   passes   tensors as PyTorch creates them, and reshaped tensors

@@ -1,8 +1,7 @@
 /* 04 last rows
  *
  *   does     avg_pool2d backward: each pixel adds up the shares of its windows
- *   seen     pytorch/FBGEMM pull request 5754 (2026): NaN in training, after
- *            forward had left out some elements
+ *   seen     pytorch/FBGEMM pull request 5754 (2026): NaN in training
  *   passes   the layers of most networks
  *   run      make grade T=02_naive_c/bug_hunt/04
  */

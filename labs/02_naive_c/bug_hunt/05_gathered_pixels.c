@@ -1,8 +1,7 @@
 /* 05 gathered pixels
  *
  *   does     conv_transpose2d forward: each output pixel gathers its products
- *   seen     in versions of col2im that gather (as the loops of Caffe and ATen do): the
- *            inner loop changes a number that the outer loop still needs
+ *   seen     in versions of col2im that gather, as the loops of Caffe and ATen do
  *   passes   the layers of most networks, with any stride and padding
  *   run      make grade T=02_naive_c/bug_hunt/05
  */

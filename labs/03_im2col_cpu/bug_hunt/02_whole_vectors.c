@@ -1,6 +1,6 @@
 /* 02 whole vectors
  *
- *   does     gelu forward, one vector register at a time
+ *   does     prelu forward, one vector register at a time
  *   seen     nntrainer/nntrainer pull request 4345 (2026): a product on ARM that gave
  *            right numbers for every length
  *   passes   all comparisons of values, and nearly all runs without a sanitizer
@@ -8,46 +8,40 @@
  *
  * Workspace: a copy of a non-contiguous input.
  */
-#include "operators.h"
+#include "exhibits.h"
 #include "vector.h"
 
-static real one_gelu(accum x, int64_t approximate)
+static vec some_prelus(vec x, real slope)
 {
-    const accum half = (accum)0.5 * x;
-    if (approximate == GELU_TANH) {
-        const accum cube = (accum)0.044715 * x * x * x;
-        return (real)(half + half * real_tanh((accum)0.7978845608028654 * (x + cube)));
+    for (int lane = 0; lane < LANES; lane++) {
+        if (x[lane] < 0) x[lane] *= slope;
     }
-    return (real)(half + half * real_erf(x * (accum)0.7071067811865476));
-}
-
-static vec some_gelus(vec x, int64_t approximate)
-{
-    for (int lane = 0; lane < LANES; lane++) x[lane] = one_gelu(x[lane], approximate);
     return x;
 }
 
-/* output = gelu(input). First come whole vectors. Of the last vector, only the lanes
- * that contain elements are stored. */
-status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
-                      tensor_t *output)
+/* output = input above 0, and weight[c] * input below. In each row, whole vectors come
+ * first. Of the last vector, only the lanes that contain elements are stored. */
+status_t prelu_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                       tensor_t *output)
 {
-    const int64_t ELEMENTS = tensor_numel(input);
-    if (ELEMENTS == 0) return STATUS_OK;
+    const int64_t N = input->size[0], C = input->size[1], L = input->size[2];
     const real *from = tensor_contiguous(ctx, input);
-    if (!from) return STATUS_NO_MEMORY;
+    if (!from && tensor_numel(input) > 0) return STATUS_NO_MEMORY;
 
     real *to = real_data(output);
-    int64_t left = ELEMENTS;
-    for (; left >= LANES; left -= LANES, from += LANES, to += LANES) {
-        vec_store(to, some_gelus(vec_load(from), p.approximate));
-    }
-    if (left > 0) {
-        // BEGIN SOLUTION
-        const vec x = vec_load_first(from, left);
-        // END SOLUTION
-        // STARTER const vec x = vec_load(from);
-        vec_store_first(to, some_gelus(x, p.approximate), left);
+    for (int64_t row = 0; row < N * C; row++, from += L, to += L) {
+        const real slope = *at1(weight, row % C);
+        int64_t l = 0;
+        for (; L - l >= LANES; l += LANES) {
+            vec_store(to + l, some_prelus(vec_load(from + l), slope));
+        }
+        if (l < L) {
+            // BEGIN SOLUTION
+            const vec x = vec_load_first(from + l, L - l);
+            // END SOLUTION
+            // STARTER const vec x = vec_load(from + l);
+            vec_store_first(to + l, some_prelus(x, slope), L - l);
+        }
     }
     return STATUS_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* 00 one loop
  *
- *   does     gelu: one loop for forward, one for backward, without another lab's kernel
+ *   does     silu, which is x * sigmoid(x): one loop for forward, one for backward
  *   seen     a kind of bug: raw data pointers of any tensor, as in early C++ extensions
  *            before they called .contiguous()
  *   passes   every size, dtype and number, if tensors are new and not sliced
@@ -11,87 +11,93 @@
 
 #include <cmath>
 
-/* The value of gelu at one number, and the derivative of gelu at this number. */
-struct Both {
-    double value, slope;
-};
-
-static Both both_of(double x, bool by_tanh)
+static double sigmoid(double x)
 {
-    if (!by_tanh) {
-        const double bell = std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
-        const double share = std::erfc(-x / std::sqrt(2.0)) / 2;
-        return {x * share, share + x * bell};
-    }
-    const double c = std::sqrt(2 / M_PI), cubic = 0.044715;
-    const double t = std::tanh(c * (x + cubic * x * x * x));
-    const double inner = c * (1 + 3 * cubic * x * x);
-    return {x * (1 + t) / 2, (1 + t) / 2 + x * (1 - t * t) * inner / 2};
+    return 1 / (1 + std::exp(-x));
 }
 
-static bool is_tanh(const std::string &approximate)
+/* The derivative of silu at x. */
+static double slope_at(double x)
 {
-    if (approximate == "none" || approximate == "tanh") return approximate == "tanh";
-    throw std::runtime_error("gelu: 'approximate' must be 'none' or 'tanh'");
+    const double share = sigmoid(x);
+    return share + x * share * (1 - share);
 }
 
-/* Writes gelu(x) to `made` for each element of x; with a gradient, gradient * slope. */
-template <typename T>
-static void fill(const Tensor &x, const Tensor *gradient, bool by_tanh, Tensor &made)
+/* Writes silu(x) to `made` for each element x of `input`. */
+template <typename T> static void fill_forward(const Tensor &input, Tensor &made)
 {
-    const T *from = static_cast<const T *>(x.const_data_ptr());
-    const T *times =
-        gradient ? static_cast<const T *>(gradient->const_data_ptr()) : nullptr;
+    const T *from = static_cast<const T *>(input.const_data_ptr());
     T *to = static_cast<T *>(made.mutable_data_ptr());
     // BEGIN SOLUTION
-    const tensor_t in_x = view_of(x),
-                   in_gradient = gradient ? view_of(*gradient) : in_x;
+    const tensor_t view = view_of(input);
     // END SOLUTION
-    // STARTER // x.numel() elements, one after the other
-    for (int64_t i = 0; i < x.numel(); i++) {
+    // STARTER // input.numel() elements, one after the other
+    for (int64_t i = 0; i < input.numel(); i++) {
         // BEGIN SOLUTION
-        const Both both = both_of(from[tensor_offset(&in_x, in_x.ndim, i)], by_tanh);
-        const int64_t at = tensor_offset(&in_gradient, in_gradient.ndim, i);
-        to[i] = static_cast<T>(times ? times[at] * both.slope : both.value);
+        const double x = from[tensor_offset(&view, view.ndim, i)];
         // END SOLUTION
-        // STARTER const Both both = both_of(from[i], by_tanh);
-        // STARTER to[i] = static_cast<T>(times ? times[i] * both.slope : both.value);
+        // STARTER const double x = from[i];
+        to[i] = static_cast<T>(x * sigmoid(x));
     }
 }
 
-static Tensor made_of(const Tensor &x, const Tensor *gradient, bool by_tanh)
+/* Writes grad_output * (slope of silu) to `made` for each element of `input`. */
+template <typename T>
+static void fill_backward(const Tensor &grad_output, const Tensor &input, Tensor &made)
 {
-    Ints sizes;
-    for (int64_t d = 0; d < x.dim(); d++) sizes.push_back(x.size(d));
-    Tensor made = empty_like(x, sizes);
-    if (x.scalar_type() == ScalarType::Float)
-        fill<float>(x, gradient, by_tanh, made);
-    else if (x.scalar_type() == ScalarType::Double)
-        fill<double>(x, gradient, by_tanh, made);
+    const T *from = static_cast<const T *>(input.const_data_ptr());
+    const T *times = static_cast<const T *>(grad_output.const_data_ptr());
+    T *to = static_cast<T *>(made.mutable_data_ptr());
+    // BEGIN SOLUTION
+    const tensor_t view = view_of(input), factors = view_of(grad_output);
+    // END SOLUTION
+    for (int64_t i = 0; i < input.numel(); i++) {
+        // BEGIN SOLUTION
+        const double x = from[tensor_offset(&view, view.ndim, i)];
+        const double factor = times[tensor_offset(&factors, factors.ndim, i)];
+        // END SOLUTION
+        // STARTER const double x = from[i], factor = times[i];
+        to[i] = static_cast<T>(factor * slope_at(x));
+    }
+}
+
+/* Returns a new tensor with the sizes of `input`, which is float32 or float64. */
+static Tensor made_for(const Tensor &input)
+{
+    const ScalarType dtype = input.scalar_type();
+    if (dtype != ScalarType::Float && dtype != ScalarType::Double)
+        throw std::runtime_error("silu: 'input' must be float32 or float64");
+    return empty_like(input, sizes_of(input));
+}
+
+static Tensor forward(const Tensor &input)
+{
+    Tensor made = made_for(input);
+    if (input.scalar_type() == ScalarType::Float)
+        fill_forward<float>(input, made);
     else
-        throw std::runtime_error("gelu: 'input' must be float32 or float64");
+        fill_forward<double>(input, made);
     return made;
 }
 
-static Tensor forward(const Tensor &input, const std::string &approximate)
+static Tensor backward(const Tensor &grad_output, const Tensor &input)
 {
-    return made_of(input, nullptr, is_tanh(approximate));
-}
-
-static Tensor backward(const Tensor &grad_output, const Tensor &input,
-                       const std::string &approximate)
-{
-    return made_of(input, &grad_output, is_tanh(approximate));
+    Tensor made = made_for(input);
+    if (input.scalar_type() == ScalarType::Float)
+        fill_backward<float>(grad_output, input, made);
+    else
+        fill_backward<double>(grad_output, input, made);
+    return made;
 }
 
 STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
 {
-    m.def("gelu(Tensor input, str approximate) -> Tensor");
-    m.def("gelu_backward(Tensor grad_output, Tensor input, str approximate) -> Tensor");
+    m.def("silu(Tensor input) -> Tensor");
+    m.def("silu_backward(Tensor grad_output, Tensor input) -> Tensor");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(convlab, CPU, m)
 {
-    m.impl("gelu", TORCH_BOX(&forward));
-    m.impl("gelu_backward", TORCH_BOX(&backward));
+    m.impl("silu", TORCH_BOX(&forward));
+    m.impl("silu_backward", TORCH_BOX(&backward));
 }

@@ -1,85 +1,99 @@
 // SPDX-License-Identifier: MIT
 /* 02 traced sizes
  *
- *   does     conv2d with a fake kernel, which gives sizes to torch.compile and export
- *   seen     pytorch/pytorch pull request 187760 (2026) and tenstorrent/tt-metal pull
- *            request 19542 (2025): some convolutions were traced with a wrong width
- *   passes   the layers of most networks; all calls in eager mode
+ *   does     prelu with fake kernels, which give sizes to torch.compile and export
+ *   seen     a public extension tutorial for im2col: its convolution has one bias for
+ *            all channels. pytorch/pytorch pull request 187760 (2026): some
+ *            convolutions were traced with a wrong width
+ *   passes   layers with a single slope; all calls in eager mode
  *   run      make grade T=05_torch_extension/bug_hunt/02
  *
  * The C++ side. The rules are in 02_traced_sizes.py.
  */
 #include "bridge.h"
 
-KERNELS(conv2d_forward);
-KERNELS(conv2d_backward);
-
-/* Height comes first in each pair of the schema, as in the options struct. */
-static conv2d_params_t options_from(const Ints &stride, const Ints &padding,
-                                    const Ints &dilation, int64_t groups)
+/* output = input above 0, and weight[c] * input below */
+template <typename T>
+static void fill_forward(const tensor_t &input, const tensor_t &weight,
+                         const tensor_t &output)
 {
-    if (stride.size() != 2 || padding.size() != 2 || dilation.size() != 2)
-        throw std::runtime_error("conv2d: an option needs a number for each axis");
-    conv2d_params_t options = {};
-    options.stride_h = stride[0], options.stride_w = stride[1];
-    options.padding_h = padding[0], options.padding_w = padding[1];
-    options.dilation_h = dilation[0], options.dilation_w = dilation[1];
-    options.groups = groups;
-    return options;
+    const int64_t N = input.size[0], C = input.size[1], L = input.size[2];
+    for (int64_t n = 0; n < N; n++) {
+        for (int64_t c = 0; c < C; c++) {
+            for (int64_t l = 0; l < L; l++) {
+                const T x = element_at<T>(input, n, c, l);
+                element_at<T>(output, n, c, l) =
+                    x > 0 ? x : element_at<T>(weight, c) * x;
+            }
+        }
+    }
 }
 
-/* Returns the number of windows along an axis, or 0 if sizes or options are invalid.
- * Then the argument check writes the error message. */
-static int64_t count_along(const Tensor &image, const Tensor &filters, int64_t axis,
-                           int64_t stride, int64_t padding, int64_t dilation)
+/* grad_input = grad_output above 0, and weight[c] * grad_output below
+ * grad_weight[c] = sum over n, l of grad_output * input, where input is below 0 */
+template <typename T>
+static void fill_backward(const tensor_t &grad_output, const tensor_t &input,
+                          const tensor_t &weight, const tensor_t &grad_input,
+                          const tensor_t &grad_weight)
 {
-    if (stride < 1) return 0;
-    return conv2d_extent(size(image, axis), size(filters, axis), stride, padding,
-                         dilation);
+    const int64_t N = input.size[0], C = input.size[1], L = input.size[2];
+    for (int64_t c = 0; c < C; c++) {
+        double sum = 0;
+        for (int64_t n = 0; n < N; n++) {
+            for (int64_t l = 0; l < L; l++) {
+                const T x = element_at<T>(input, n, c, l);
+                const T gradient = element_at<T>(grad_output, n, c, l);
+                const T slope = x > 0 ? 1 : element_at<T>(weight, c);
+                element_at<T>(grad_input, n, c, l) = slope * gradient;
+                if (x < 0) sum += static_cast<double>(gradient) * x;
+            }
+        }
+        element_at<T>(grad_weight, c) = static_cast<T>(sum);
+    }
 }
 
-static Tensor forward(const Tensor &image, const Tensor &filters,
-                      const std::optional<Tensor> &bias, const Ints &stride,
-                      const Ints &padding, const Ints &dilation, int64_t groups)
+/* Returns whether the tensors are float64. Throws if dtypes or sizes do not fit. */
+static bool is_double(const Tensor &input, const Tensor &weight)
 {
-    const conv2d_params_t o = options_from(stride, padding, dilation, groups);
-    const int64_t rows =
-        count_along(image, filters, 2, o.stride_h, o.padding_h, o.dilation_h);
-    const int64_t columns =
-        count_along(image, filters, 3, o.stride_w, o.padding_w, o.dilation_w);
-    Tensor made = empty_like(image, {size(image, 0), size(filters, 0), rows, columns});
-    run(image, conv2d_forward_check, conv2d_forward_kernels, image, filters, bias, o,
-        made);
-    return made;
+    const ScalarType dtype = input.scalar_type();
+    if (dtype != weight.scalar_type() ||
+        (dtype != ScalarType::Float && dtype != ScalarType::Double))
+        throw std::runtime_error("prelu: the tensors must be float32 or float64");
+    if (input.dim() != 3 || weight.dim() != 1 || weight.size(0) != input.size(1))
+        throw std::runtime_error("prelu: 'input' must be (N, C, L) and 'weight' (C)");
+    return dtype == ScalarType::Double;
 }
 
-/* Returns the gradients that `mask` requests; other gradients are empty tensors. */
-static std::tuple<Tensor, Tensor, Tensor>
-backward(const Tensor &gradient, const Tensor &image, const Tensor &filters,
-         const Ints &stride, const Ints &padding, const Ints &dilation, int64_t groups,
-         const std::vector<bool> &mask)
+static Tensor forward(const Tensor &input, const Tensor &weight)
 {
-    const conv2d_params_t o = options_from(stride, padding, dilation, groups);
-    const auto to_image = wanted(mask, 0, image, sizes_of(image));
-    const auto to_filters = wanted(mask, 1, filters, sizes_of(filters));
-    const auto to_bias = wanted(mask, 2, filters, {size(filters, 0)});
-    run(gradient, conv2d_backward_check, conv2d_backward_kernels, gradient, image,
-        filters, o, to_image, to_filters, to_bias);
-    return {or_empty(to_image, image), or_empty(to_filters, image),
-            or_empty(to_bias, image)};
+    const bool wide = is_double(input, weight);
+    Tensor output = empty_like(input, sizes_of(input));
+    const auto fill = wide ? &fill_forward<double> : &fill_forward<float>;
+    fill(view_of(input), view_of(weight), view_of(output));
+    return output;
+}
+
+static std::tuple<Tensor, Tensor> backward(const Tensor &grad_output,
+                                           const Tensor &input, const Tensor &weight)
+{
+    const bool wide = is_double(input, weight);
+    Tensor grad_input = empty_like(input, sizes_of(input));
+    Tensor grad_weight = empty_like(weight, sizes_of(weight));
+    const auto fill = wide ? &fill_backward<double> : &fill_backward<float>;
+    fill(view_of(grad_output), view_of(input), view_of(weight), view_of(grad_input),
+         view_of(grad_weight));
+    return {grad_input, grad_weight};
 }
 
 STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
 {
-    m.def("conv2d(Tensor input, Tensor weight, Tensor? bias, SymInt[2] stride, "
-          "SymInt[2] padding, SymInt[2] dilation, SymInt groups) -> Tensor");
-    m.def("conv2d_backward(Tensor grad_output, Tensor input, Tensor weight, "
-          "SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation, SymInt groups, "
-          "bool[3] output_mask) -> (Tensor, Tensor, Tensor)");
+    m.def("prelu(Tensor input, Tensor weight) -> Tensor");
+    m.def("prelu_backward(Tensor grad_output, Tensor input, Tensor weight) "
+          "-> (Tensor, Tensor)");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(convlab, CPU, m)
 {
-    m.impl("conv2d", TORCH_BOX(&forward));
-    m.impl("conv2d_backward", TORCH_BOX(&backward));
+    m.impl("prelu", TORCH_BOX(&forward));
+    m.impl("prelu_backward", TORCH_BOX(&backward));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* 03 reused memory
  *
- *   does     gelu; backward creates no tensor if it can avoid it
+ *   does     elu; backward creates no tensor if it can avoid it
  *   seen     pytorch/pytorch issue 91249 (2022): operators do more than their schema
  *            says, and programs are wrong only when they are compiled
  *   passes   a loss that is a sum; every gradient that is non-contiguous or stretched
@@ -13,67 +13,54 @@
 
 #include <cmath>
 
-static constexpr double SCALE = 0.79788456080286535588;  // sqrt(2/pi)
-
-/* Returns gelu(x) = x / 2 * (1 + bent); slope_at(x) returns the derivative. */
-static double value_at(double x, bool tanh_form)
+/* Returns elu(x): x above 0, and alpha * (exp(x) - 1) below. */
+static double value_at(double x, double alpha)
 {
-    const double u = SCALE * (x + 0.044715 * x * x * x);
-    const double bent = tanh_form ? std::tanh(u) : std::erf(x * M_SQRT1_2);
-    return x * (1 + bent) / 2;
+    return x > 0 ? x : alpha * std::expm1(x);
 }
 
-static double slope_at(double x, bool tanh_form)
+static double slope_at(double x, double alpha)
 {
-    const double u = SCALE * (x + 0.044715 * x * x * x);
-    const double bent = tanh_form ? std::tanh(u) : std::erf(x * M_SQRT1_2);
-    const double growth =
-        tanh_form ? (1 - bent * bent) * (1 + 0.134145 * x * x) : std::exp(-x * x / 2);
-    return (1 + bent + x * SCALE * growth) / 2;
+    return x > 0 ? 1 : alpha * std::exp(x);
 }
 
-/* Writes gelu(x) to `to`, or factors * (slope of gelu at x). `to` is contiguous. */
+template <typename T> static T element(const tensor_t &t, int64_t i)
+{
+    return static_cast<const T *>(t.data)[tensor_offset(&t, t.ndim, i)];
+}
+
+/* Writes elu(x) to `to`, or factor * (slope of elu at x). `to` is contiguous. */
 template <typename T>
-static void walk(const tensor_t &x, const tensor_t *factors, bool tanh_form, T *to)
+static void walk(const tensor_t &x, const tensor_t *factors, double alpha, T *to)
 {
-    const T *from = static_cast<const T *>(x.data);
     for (int64_t i = 0; i < tensor_numel(&x); i++) {
-        const double at = from[tensor_offset(&x, x.ndim, i)];
-        if (!factors) {
-            to[i] = static_cast<T>(value_at(at, tanh_form));
-            continue;
-        }
-        const T *times = static_cast<const T *>(factors->data);
-        const T factor = times[tensor_offset(factors, factors->ndim, i)];
-        to[i] = static_cast<T>(factor * slope_at(at, tanh_form));
+        const double here = element<T>(x, i);
+        const double made = factors ? element<T>(*factors, i) * slope_at(here, alpha)
+                                    : value_at(here, alpha);
+        to[i] = static_cast<T>(made);
     }
 }
 
-static void write(const Tensor &x, const Tensor *factors, const std::string &form,
-                  Tensor &to)
+static void write(const Tensor &x, const Tensor *factors, double alpha, Tensor &to)
 {
     const tensor_t view = view_of(x), more = factors ? view_of(*factors) : view;
-    const bool tanh_form = form == "tanh";
-    if (!tanh_form && form != "none")
-        throw std::runtime_error("gelu: 'approximate' must be 'none' or 'tanh'");
+    const tensor_t *times = factors ? &more : nullptr;
     if (view.dtype == DTYPE_F64)
-        walk(view, factors ? &more : nullptr, tanh_form,
-             static_cast<double *>(to.mutable_data_ptr()));
+        walk(view, times, alpha, static_cast<double *>(to.mutable_data_ptr()));
     else if (view.dtype == DTYPE_F32)
-        walk(view, factors ? &more : nullptr, tanh_form,
-             static_cast<float *>(to.mutable_data_ptr()));
+        walk(view, times, alpha, static_cast<float *>(to.mutable_data_ptr()));
     else
-        throw std::runtime_error("gelu: 'input' must be float32 or float64");
+        throw std::runtime_error("elu: 'input' must be float32 or float64");
 }
 
-static Tensor forward(const Tensor &x, const std::string &form)
+static Tensor forward(const Tensor &x, double alpha)
 {
     Tensor made = empty_like(x, sizes_of(x));
-    write(x, nullptr, form, made);
+    write(x, nullptr, alpha, made);
     return made;
 }
 
-static Tensor backward(const Tensor &gradient, const Tensor &x, const std::string &form)
+static Tensor backward(const Tensor &gradient, const Tensor &x, double alpha)
 {
     // BEGIN SOLUTION
     Tensor made = empty_like(gradient, sizes_of(gradient));
@@ -83,18 +70,18 @@ static Tensor backward(const Tensor &gradient, const Tensor &x, const std::strin
     // STARTER Tensor made = tensor_is_contiguous(&view)
     // STARTER                   ? gradient
     // STARTER                   : empty_like(gradient, sizes_of(gradient));
-    write(x, &gradient, form, made);
+    write(x, &gradient, alpha, made);
     return made;
 }
 
 STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
 {
-    m.def("gelu(Tensor input, str approximate) -> Tensor");
-    m.def("gelu_backward(Tensor grad_output, Tensor input, str approximate) -> Tensor");
+    m.def("elu(Tensor input, float alpha) -> Tensor");
+    m.def("elu_backward(Tensor grad_output, Tensor input, float alpha) -> Tensor");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(convlab, CPU, m)
 {
-    m.impl("gelu", TORCH_BOX(&forward));
-    m.impl("gelu_backward", TORCH_BOX(&backward));
+    m.impl("elu", TORCH_BOX(&forward));
+    m.impl("elu_backward", TORCH_BOX(&backward));
 }
