@@ -127,6 +127,10 @@ PUBLIC = {
     "41a6149eb186": "the same, of the kernel that adds partial sums up",
     "ac7a5672f269": "the same, its last arguments",
     "6e672d99bb6a": "lab 04, a launcher has nothing more to do",
+    "56846c3ff1ad": "lab 03, subm_conv3d: how coordinates are read",
+    "6fa21601011e": "the same, the step between n, z, y and x",
+    "69ed4aeeaf2a": "the same, the coordinates of one point",
+    "59424a3b2452": "lab 03, subm_conv3d: the row of a pair, which 10 prefetches",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")
 # in lab 05: static Tensor forward(const Tensor &input, double alpha)

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: MIT
-/* register_block.h - a matrix product whose sums stay in registers
+/* register_block.h - a matrix product for the planes of Winograd's algorithm
  *
- * The sums stay in registers as in matmul/04_register_block. The matrix `right` is a
- * packed panel as in matmul/05_packed. Columns of right and of sums are channels:
+ * The matrix `right` is a packed panel as in matmul/05_packed. Columns of right and of
+ * sums are channels:
  *
  *     left (ROWS, K)     right (K, C)        sums (ROWS, C)
  *                        . . . . . . . .
  *     . . . .       @    . . . . . . . .     . . . . . . . .
  *     . . . .            . . . . . . . .  =  . . . . . . . .    rows NR apart
  *                        . . . . . . . .
+ *
+ * In a handout, register_block adds to one row of sums after the other. This is right,
+ * but slow. A register block as in matmul/04_register_block is faster. To use your own,
+ * put this line at the top of your file, above the includes. Then define register_block
+ * below the includes.
+ *
+ *     #define OWN_REGISTER_BLOCK
  */
 #ifndef CONVLAB_REGISTER_BLOCK_H
 #define CONVLAB_REGISTER_BLOCK_H
@@ -24,10 +31,16 @@ typedef struct {
     int64_t down, across;
 } left_t;
 
-/* Computes sums = left @ right, or += if `add`, for ROWS rows of VECS vectors. */
+/* Computes sums = left @ right, or += if `add`, for ROWS rows of VECS vectors. It may
+ * also compute the vectors from VECS to NV of each row. */
+EXPAND void register_block(int ROWS, int VECS, int64_t K, left_t left,
+                           const real *right, int add, real *sums);
+
+#ifndef OWN_REGISTER_BLOCK
 EXPAND void register_block(int ROWS, int VECS, int64_t K, left_t left,
                            const real *right, int add, real *sums)
 {
+    // BEGIN SOLUTION
     vec sum[MR][NV], line[NV];  // line: one row of right
     UNROLL
     for (int m = 0; m < ROWS; m++)
@@ -46,7 +59,20 @@ EXPAND void register_block(int ROWS, int VECS, int64_t K, left_t left,
             real *to = sums + m * NR + v * LANES;
             vec_store(to, add ? vec_load(to) + sum[m][v] : sum[m][v]);
         }
+    // END SOLUTION
+    // STARTER (void)VECS;
+    // STARTER for (int m = 0; m < ROWS; m++) {
+    // STARTER     const real *factors = left.data + m * left.down;
+    // STARTER     real *restrict row = sums + m * NR;
+    // STARTER     if (!add) memset(row, 0, NR * sizeof(real));
+    // STARTER     for (int64_t k = 0; k < K; k++) {
+    // STARTER         const real factor = factors[k * left.across];
+    // STARTER         const real *line = right + k * NR;
+    // STARTER         for (int c = 0; c < NR; c++) row[c] += factor * line[c];
+    // STARTER     }
+    // STARTER }
 }
+#endif
 
 /* Computes sums = left @ right for any number of ROWS: MR rows at a time, then 4, 2, 1.
  * With few rows there are few sums, so each sum waits for its last multiply-add.
