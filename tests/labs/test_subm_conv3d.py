@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import statistics
+import subprocess
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
 from torch import Tensor
 
+from tests import PROGRAMS, ROOT
+
+LADDER = ROOT / "labs/03_im2col_cpu/subm_conv3d"
 FAR = (1 << 31) - 1
 BOX = {"plane": (2, 1, 9, 12), "volume": (2, 5, 6, 7)}
 KERNEL = {"plane": (1, 3, 5), "volume": (3, 3, 1)}
@@ -133,3 +139,18 @@ def test_the_module_has_the_parameters_of_a_dense_one(extension: ModuleType):
     features, coordinates, *_ = tensors("volume", 20)
     ours.load_state_dict(dense.state_dict())
     assert ours(features.float(), coordinates).shape == (20, 4)
+
+
+@pytest.mark.parametrize("rung", ["00_hash_table", "01_half_searches"])
+def test_no_set_of_points_fills_neighbouring_slots(rung: str, tmp_path: Path):
+    """Points with equal low bits, or one table apart: a search reads about one slot."""
+    program, file = tmp_path / "probes", LADDER / f"{rung}.c"
+    flags = ["-std=c11", "-O1", "-fopenmp", f"-I{ROOT / 'common'}", f'-DRUNG="{file}"']
+    source = PROGRAMS / "subm_conv3d/probes.c"
+    subprocess.run(["cc", *flags, source, "-o", program, "-lm"], check=True)
+    lines = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    found: dict[str, list[float]] = {}
+    for name, slots in (line.split() for line in lines.splitlines()):
+        found.setdefault(name, []).append(float(slots))
+    assert len(found) == 5
+    assert {n: s for n, s in found.items() if statistics.median(s) > 2} == {}
