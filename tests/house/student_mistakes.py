@@ -47,10 +47,10 @@ class Mistake:
         return text
 
 
-def student_mistakes() -> list[Mistake]:
-    """All of them, in the order of the files."""
+def student_mistakes(folder: Path = FOLDER) -> list[Mistake]:
+    """All of a folder, in the order of the files."""
     return [
         Mistake(**entry)
-        for file in sorted(FOLDER.glob("*.toml"))
+        for file in sorted(folder.glob("*.toml"))
         for entry in tomllib.loads(file.read_text())["mistake"]
     ]

@@ -1,45 +1,61 @@
 # SPDX-License-Identifier: MIT
-"""What does the grader say of the 200 wrong submissions of students?
+"""What does the grader say of a collection of students' wrong submissions?
 
-    python -m tests.grader.diagnosis.student_mistakes [--only ID ...] [--new] [--jobs 2]
-        [--table]
+    python -m tests.grader.diagnosis.student_mistakes [student_mistakes]
+        [--only ID ...] [--new] [--jobs 2] [--table]
+    python -m tests.grader.diagnosis.student_mistakes unseen_mistakes ...
 
-Each rung of tests/programs/student_mistakes is graded as by `make grade SPEED=off`,
-from a copy: the tree stays as it is. What is said is kept in results.json
-beside the entries, after every entry: a run that is stopped goes on where it ended.
---new asks of all again. --table writes docs/results/student_mistakes.md of what is kept
-there and in judged.json, where a person has judged every sentence.
+Each entry of the collection in tests/programs is graded as by `make grade SPEED=off`,
+from a copy. A file of lab 05 is changed in place, and put back at the end. What is said
+is kept in results.json beside the entries, after every entry: a run that is stopped
+goes on where it ended.
+--new asks of all again. --table writes the collection's page in docs/results of what
+is kept there and in judged.json, where a person has judged every sentence.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from grader.toolchain import make
 from grader.verdicts import Verdict
-from tests.house.student_mistakes import FOLDER, Mistake, student_mistakes
+from tests import PROGRAMS, ROOT
+from tests.house.student_mistakes import Mistake, student_mistakes
 from tests.proofs import pages
 from tests.proofs.mutations.frame import copied, processes
 from tests.proofs.mutations.graded_once import GradedAlone, graded, ready
 
-RESULTS = FOLDER / "results.json"
-JUDGED = FOLDER / "judged.json"  # id -> first run: verdict, name, judgement; now
-PAGE = """# The 200 wrong submissions of students, one by one
+RESULTS = "results.json"
+JUDGED = "judged.json"  # id -> first run: verdict, name, judgement; now
+STUDENTS = """# The 200 wrong submissions of students, one by one
 
 Written by `python -m tests.grader.diagnosis.student_mistakes --table`.
 The entries are in `tests/programs/student_mistakes`, the messages in `results.json`
 there, the judgements, made by reading, in `judged.json`. What the words mean, and the
 sums, stand in `mistakes.md`. A dash is an entry that was not graded again since then.
 """
+UNSEEN = """# 120 wrong submissions that the grader had not seen
+
+Written by `python -m tests.grader.diagnosis.student_mistakes unseen_mistakes --table`.
+The entries, and how they were written and are judged, are in
+`tests/programs/unseen_mistakes`. The entries and the rule of judging were committed
+before the first run (commit b4b51881). All sentences were read by one person.
+"""
+COLLECTIONS = {"student_mistakes": STUDENTS, "unseen_mistakes": UNSEEN}
 SEED = 7
 WHAT = ("verdict", "name", "judged")
+NUMBERS = (Verdict.WRONG_VALUE, Verdict.WRONG_GRADIENT)
+JUDGEMENTS = ("right", "told", "none", "wrong")  # words of unseen_mistakes/README.md
 
 
 @dataclass(frozen=True)
@@ -58,8 +74,36 @@ class Said:
     location: str | None
 
 
+def graded_in_place(mistake: Mistake) -> tuple[list[Said], float]:
+    """The same of a file of lab 05, which is built with the files beside it."""
+    start = time.perf_counter()
+    right = mistake.path.read_text()
+    lab, file = mistake.rung.split("/")[1], mistake.path.stem
+    words = ["make", "grade", f"T={lab}/{file}", "SPEED=off", f"SEED={SEED}"]
+    build = ROOT / "build" / "wrong_extension"  # kept: it has the kernels
+    try:
+        mistake.path.write_text(mistake.text())
+        environment = {**os.environ, "CONVLAB_BUILD": str(build)}
+        run = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True)
+        run.check_returncode()
+    finally:
+        mistake.path.write_text(right)
+    results = json.loads((build / "grade" / "results.json").read_text())
+    names = [one.name for one in fields(Said) if one.name != "check"]
+    said = [
+        Said(check=check["name"], **{name: check[name] for name in names})
+        for task in results["tasks"]
+        for rung in task["rungs"]
+        for check in rung["checks"]
+        if check["verdict"] != Verdict.PASS
+    ]
+    return said, round(time.perf_counter() - start, 1)
+
+
 def graded_whole(mistake: Mistake) -> tuple[list[Said], float]:
     """All checks of a submission that did not pass, and how long it took."""
+    if "convlab_ext" in mistake.rung or "csrc" in mistake.rung:
+        return graded_in_place(mistake)
     start = time.perf_counter()
     with copied(mistake.rung, mistake.text()) as copy:
         result = graded(mistake.rung, copy, SEED, GradedAlone)
@@ -87,19 +131,20 @@ def graded_whole(mistake: Mistake) -> tuple[list[Said], float]:
     return said, round(time.perf_counter() - start, 1)
 
 
-def read() -> dict[str, Any]:
+def read(folder: Path) -> dict[str, Any]:
     """What was kept, by the entries' ids."""
-    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    kept = folder / RESULTS
+    return json.loads(kept.read_text()) if kept.exists() else {}
 
 
-def keep(found: dict[str, Any]) -> None:
+def keep(folder: Path, found: dict[str, Any]) -> None:
     """One line for each check, in the order of the entries."""
     kept = []
-    for mistake in student_mistakes():
+    for mistake in student_mistakes(folder):
         if mistake.id in found:
             lines = ",\n".join(json.dumps(said) for said in found[mistake.id])
             kept.append(f'"{mistake.id}": [\n{lines}\n]')
-    RESULTS.write_text("{\n" + ",\n".join(kept) + "\n}\n")
+    (folder / RESULTS).write_text("{\n" + ",\n".join(kept) + "\n}\n")
 
 
 def first_of(said: list[dict[str, Any]]) -> tuple[str, str]:
@@ -110,17 +155,42 @@ def first_of(said: list[dict[str, Any]]) -> tuple[str, str]:
     return said[0]["verdict"], named["mistake"] or ""
 
 
-def write_table() -> None:
+def write_table(folder: Path) -> None:
     """The page with every entry."""
-    judged, found = json.loads(JUDGED.read_text()), read()
+    judged, found = json.loads((folder / JUDGED).read_text()), read(folder)
     rows = []
-    for mistake in student_mistakes():
+    for mistake in student_mistakes(folder):
         one = judged[mistake.id]
         now = [*first_of(found[mistake.id]), one["now"]] if one["now"] else ["-"] * 3
         rows.append([mistake.id, mistake.kind, *one["first"], *now])
     columns = [f"{run} {what}" for run in ("first", "now") for what in WHAT]
     lines = pages.table(["id", "kind", *columns], rows, words=8)
-    pages.write("student_mistakes.md", PAGE, "\n".join(lines))
+    sums = [] if folder.name == "student_mistakes" else sums_of(folder, judged)
+    page = COLLECTIONS[folder.name], "\n".join(sums), "\n".join(lines)
+    pages.write(f"{folder.name}.md", *page)
+
+
+def sums_of(folder: Path, judged: dict[str, Any]) -> list[str]:
+    """How many of each lab were judged how, at the first run."""
+    first: Counter[tuple[str, str, bool, str]] = Counter()
+    for mistake in student_mistakes(folder):
+        verdict, _, word = judged[mistake.id]["first"]
+        lab = mistake.rung.split("/")[1][:2]
+        first[lab, mistake.kind, verdict in NUMBERS, word] += 1
+    rows: list[list[Any]] = []
+    for kind in ("listed", "unusual"):
+        for numbers in (True, False):
+            for lab in ("01", "02", "03", "04", "05"):
+                counts = [first[lab, kind, numbers, word] for word in JUDGEMENTS]
+                what = "wrong numbers" if numbers else "another verdict"
+                if sum(counts):
+                    rows.append([kind, what, lab, sum(counts), *counts])
+        of_kind = [row for row in rows if row[0] == kind]
+        sums = [sum(column) for column in zip(*(row[3:] for row in of_kind))]
+        rows.append([f"**{kind}**", "all", "all", *sums])
+    return pages.table(
+        ["kind", "verdict", "lab", "entries", *JUDGEMENTS], rows, words=3
+    )
 
 
 def show(mistake: Mistake, said: list[Said], seconds: float) -> None:
@@ -141,18 +211,22 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.grader.diagnosis.student_mistakes"
     )
+    parser.add_argument(
+        "collection", nargs="?", default="student_mistakes", choices=COLLECTIONS
+    )
     parser.add_argument("--only", nargs="+", default=[], help="beginnings of ids")
     parser.add_argument("--new", action="store_true", help="also what is known")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", action="store_true", help="write the page alone")
     arguments = parser.parse_args(words)
+    folder = PROGRAMS / arguments.collection
     if arguments.table:
-        write_table()
+        write_table(folder)
         return 0
-    found = {} if arguments.new and not arguments.only else read()
+    found = {} if arguments.new and not arguments.only else read(folder)
     chosen = [
         mistake
-        for mistake in student_mistakes()
+        for mistake in student_mistakes(folder)
         if mistake.id.startswith(tuple(arguments.only) or "")
         and (arguments.new or arguments.only or mistake.id not in found)
     ]
@@ -166,7 +240,7 @@ def main(words: list[str]) -> int:
             said, seconds = one.result()
             found[asked[one].id] = [asdict(each) for each in said]
             show(asked[one], said, seconds)
-            keep(found)
+            keep(folder, found)
     return 0
 
 

@@ -26,7 +26,7 @@ from grader import operators
 from grader.checks.check_result import CheckResult
 from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
-from grader.diagnosis import explanation
+from grader.diagnosis import explanation, search
 from grader.runner.supervisor.cores import pin
 from grader.toolchain.make import build_tools
 from grader.verdicts import Verdict
@@ -85,9 +85,13 @@ class Submission:
         return put(folder / self.name, self.text())
 
     def outcome(self, named: str | None) -> str:
-        """right, wrong name, no name; for unlisted ones right or accused."""
+        """right, wrong name, no name; for unlisted ones right or accused.
+
+        A name of the search is right for an unlisted one: its sentence shows code that
+        makes the same numbers, and accuses of nothing else.
+        """
         if self.mistake is None:
-            return "right" if named is None else "accused"
+            return "right" if named in (None, *search.NAMES) else "accused"
         if named is None:
             return "no name"
         return "right" if named in (self.mistake, *self.also) else "wrong name"
