@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from ladders.linked_parts import LOWER
+
 from grader.course.tasks import all_tasks
-from grader.course.uses import LOWER
 from grader.solution_marks import solved
 from tests.house.test_style import REGION, count_to_write, text, written
 from tests.proofs import pages

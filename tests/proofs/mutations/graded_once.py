@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ladders.linked_parts import LOWER
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import Rung, Selection
 from grader.course.tasks import all_tasks
-from grader.course.uses import LOWER
 from grader.engine.checking.inspection import Inspection
 from grader.engine.checking.rung_checker import Checker, Look
 from grader.engine.grade import Grader
