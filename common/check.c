@@ -168,28 +168,24 @@ status_t linear_backward_check(ctx_t *ctx, const tensor_t *grad_output,
 
 /* ---- windows, for unfold and the convolutions ------------------------------------ */
 
-/* Checks the options of one axis. `axis` is "_h" or "_w". */
-static void window_options(arguments_t *args, const char *axis, int64_t stride,
-                           int64_t padding, int64_t dilation)
+/* Checks the options of one axis, "_h" or "_w". Returns the number of windows along
+ * this axis of tensor `image`, at least one. */
+static int64_t windows(arguments_t *args, const char *image, const char *axis,
+                       int64_t in, int64_t kernel, int64_t stride, int64_t padding,
+                       int64_t dilation)
 {
     option(args, "stride", axis, stride, 1);
     option(args, "padding", axis, padding, 0);
     option(args, "dilation", axis, dilation, 1);
-}
-
-/* Returns the number of windows along one axis of an image. Requires at least one. */
-static int64_t windows(arguments_t *args, const char *axis, int64_t in, int64_t kernel,
-                       int64_t stride, int64_t padding, int64_t dilation)
-{
     if (args->status != STATUS_OK) return 1;
     const int64_t extent = conv2d_extent(in, kernel, stride, padding, dilation);
     if (extent < 1) {
         fail(args,
-             "kernel%s %lld with dilation%s %lld spans %lld, the image has %lld with "
+             "kernel%s %lld with dilation%s %lld spans %lld, '%s' has %lld with "
              "padding%s %lld",
              axis, (long long)kernel, axis, (long long)dilation,
-             (long long)(dilation * (kernel - 1) + 1), (long long)(in + 2 * padding),
-             axis, (long long)padding);
+             (long long)(dilation * (kernel - 1) + 1), image,
+             (long long)(in + 2 * padding), axis, (long long)padding);
     }
     return extent;
 }
@@ -200,20 +196,18 @@ static void unfold_options(arguments_t *args, unfold_params_t p)
 {
     option(args, "kernel", "_h", p.kernel_h, 1);
     option(args, "kernel", "_w", p.kernel_w, 1);
-    window_options(args, "_h", p.stride_h, p.padding_h, p.dilation_h);
-    window_options(args, "_w", p.stride_w, p.padding_w, p.dilation_w);
 }
 
 /* Returns the shape (N, IC*KH*KW, OH*OW) of unfold's output for `image`. */
-static shape_t unfold_columns(arguments_t *args, const tensor_t *image,
-                              unfold_params_t p)
+static shape_t unfold_columns(arguments_t *args, const char *name,
+                              const tensor_t *image, unfold_params_t p)
 {
     const long long N = size(args, image, 0), IC = size(args, image, 1);
     const long long IH = size(args, image, 2), IW = size(args, image, 3);
-    const int64_t OH =
-        windows(args, "_h", IH, p.kernel_h, p.stride_h, p.padding_h, p.dilation_h);
-    const int64_t OW =
-        windows(args, "_w", IW, p.kernel_w, p.stride_w, p.padding_w, p.dilation_w);
+    const int64_t OH = windows(args, name, "_h", IH, p.kernel_h, p.stride_h,
+                               p.padding_h, p.dilation_h);
+    const int64_t OW = windows(args, name, "_w", IW, p.kernel_w, p.stride_w,
+                               p.padding_w, p.dilation_w);
     if (args->status != STATUS_OK) return shape1(0);
     return shape3(N, times(IC, times(p.kernel_h, p.kernel_w)), times(OH, OW));
 }
@@ -225,7 +219,7 @@ status_t unfold_forward_check(ctx_t *ctx, const tensor_t *input, unfold_params_t
     unfold_options(&args, p);
     takes(&args, "input", input, "(N, IC, IH, IW)");
     has_elements(&args, "input", input, 1);
-    const shape_t columns = unfold_columns(&args, input, p);
+    const shape_t columns = unfold_columns(&args, "input", input, p);
     gives_shape(&args, "output", output, REAL, columns);
     return args.status;
 }
@@ -240,7 +234,7 @@ status_t unfold_backward_check(ctx_t *ctx, const tensor_t *grad_output,
     if (!grad_input) return args.status;
     gives(&args, "grad_input", grad_input, "(N, IC, IH, IW)");
     has_elements(&args, "grad_input", grad_input, 1);
-    const shape_t columns = unfold_columns(&args, grad_input, p);
+    const shape_t columns = unfold_columns(&args, "grad_input", grad_input, p);
     has_shape(&args, "grad_output", grad_output, columns);
     return args.status;
 }
@@ -304,12 +298,12 @@ static shape_t conv2d_operands(arguments_t *args, const tensor_t *input,
     takes(args, "weight", weight, "(OC, IC/G, KH, KW)");
     has_elements(args, "weight", weight, 0);
     conv2d_channels(args, input, weight, p.groups);
-    window_options(args, "_h", p.stride_h, p.padding_h, p.dilation_h);
-    window_options(args, "_w", p.stride_w, p.padding_w, p.dilation_w);
-    const int64_t OH = windows(args, "_h", size(args, input, 2), size(args, weight, 2),
-                               p.stride_h, p.padding_h, p.dilation_h);
-    const int64_t OW = windows(args, "_w", size(args, input, 3), size(args, weight, 3),
-                               p.stride_w, p.padding_w, p.dilation_w);
+    const int64_t OH =
+        windows(args, "input", "_h", size(args, input, 2), size(args, weight, 2),
+                p.stride_h, p.padding_h, p.dilation_h);
+    const int64_t OW =
+        windows(args, "input", "_w", size(args, input, 3), size(args, weight, 3),
+                p.stride_w, p.padding_w, p.dilation_w);
     return append(shape3(size(args, input, 0), size(args, weight, 0), OH), OW);
 }
 
@@ -352,12 +346,12 @@ static shape_t depthwise_operands(arguments_t *args, const tensor_t *input,
              "'input'",
              OC, IC);
     }
-    window_options(args, "_h", p.stride_h, p.padding_h, p.dilation_h);
-    window_options(args, "_w", p.stride_w, p.padding_w, p.dilation_w);
-    const int64_t OH = windows(args, "_h", size(args, input, 2), size(args, weight, 2),
-                               p.stride_h, p.padding_h, p.dilation_h);
-    const int64_t OW = windows(args, "_w", size(args, input, 3), size(args, weight, 3),
-                               p.stride_w, p.padding_w, p.dilation_w);
+    const int64_t OH =
+        windows(args, "input", "_h", size(args, input, 2), size(args, weight, 2),
+                p.stride_h, p.padding_h, p.dilation_h);
+    const int64_t OW =
+        windows(args, "input", "_w", size(args, input, 3), size(args, weight, 3),
+                p.stride_w, p.padding_w, p.dilation_w);
     return append(shape3(size(args, input, 0), OC, OH), OW);
 }
 

@@ -343,7 +343,7 @@ unfold_forward(input=t(3, 6, 5))
 unfold_forward(input=t(2, 3, 0, 5))
     unfold: 'input' (2, 3, 0, 5) is empty along axis 2, expected at least 1
 unfold_forward(dilation_w=3)
-    unfold: kernel_w 3 with dilation_w 3 spans 7, the image has 5 with padding_w 0
+    unfold: kernel_w 3 with dilation_w 3 spans 7, 'input' has 5 with padding_w 0
 unfold_forward(output=t(2, 18, 15))
     unfold: 'output' must be (2, 18, 12) for these arguments, got (2, 18, 15)
 unfold_backward(grad_output=t(2, 18, 15))
@@ -374,7 +374,7 @@ conv2d_forward(input=t(2, 0, 9, 8))
 conv2d_forward(weight=t(4, 3, 0, 2))
     conv2d: 'weight' (4, 3, 0, 2) is empty along axis 2, expected at least 1
 conv2d_forward(weight=t(4, 3, 12, 2))
-    conv2d: kernel_h 12 with dilation_h 1 spans 12, the image has 11 with padding_h 1
+    conv2d: kernel_h 12 with dilation_h 1 spans 12, 'input' has 11 with padding_h 1
 conv2d_forward(output=t(2, 4, 5, 7))
     conv2d: 'output' must be (2, 4, 5, 6) for these arguments, got (2, 4, 5, 7)
 conv2d_forward(bias=t(1, 4))
