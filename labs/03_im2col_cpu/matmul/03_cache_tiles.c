@@ -1,7 +1,7 @@
 /* 03 cache tiles
  *
  *   idea    use one tile of rhs, which fits into the cache, for all rows of output
- *   expect  1.2x the speed of 02_contiguous_rows if rhs is larger than the L2 cache
+ *   expect  up to 1.2x the speed of 02_contiguous_rows if rhs is larger than L2
  *   limit   each vector of multiply-adds needs two loads and a store in the L1 cache
  *   run     make bench T=03_im2col_cpu/matmul/03
  *
