@@ -1,7 +1,7 @@
 /* 00 broadcast
  *
  *   idea    loop over the output once; a stretched axis adds nothing to the offset
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: this ladder has only one file
  *   limit   index arithmetic: each element of each operand costs a division per axis
  *   run     make grade T=02_naive_c/add/00
  */

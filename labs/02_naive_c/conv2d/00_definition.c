@@ -1,7 +1,7 @@
 /* 00 definition
  *
  *   idea    the definition: seven nested loops, both in forward and in backward
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_loop_order is compared with this file, not with PyTorch
  *   limit   each multiply-add needs a border test, a load of input, a load of weight
  *   run     make grade T=02_naive_c/conv2d/00
  */

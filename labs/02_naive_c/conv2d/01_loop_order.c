@@ -1,7 +1,7 @@
 /* 01 loop order
  *
  *   idea    one weight at a time: add weight * input to a whole output plane
- *   expect  10x the speed of 00_definition; grad_weight gains less: it is one long sum
+ *   expect  2x to 10x the speed of 00_definition; grad_weight gains least: one long sum
  *   limit   each output row is loaded and stored once for each weight
  *   run     make grade T=02_naive_c/conv2d/01
  */

@@ -1,7 +1,7 @@
 /* 00 definition
  *
  *   idea    conv2d without the sum over channels: a filter reads one input channel
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: this ladder has only one file
  *   limit   border tests and index arithmetic take longer than the few multiply-adds
  *   run     make grade T=02_naive_c/depthwise_conv2d/00
  */

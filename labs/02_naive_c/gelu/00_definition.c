@@ -1,7 +1,7 @@
 /* 00 definition
  *
  *   idea    x times the probability that a normal random number is below x
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: this ladder has only one file
  *   limit   each element needs one call of erf or tanh
  *   run     make grade T=02_naive_c/gelu/00
  */

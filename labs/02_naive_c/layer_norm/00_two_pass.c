@@ -1,7 +1,7 @@
 /* 00 two pass
  *
  *   idea    two passes: first the mean of a row, then the squared distances from it
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: this ladder has only one file
  *   limit   each row is read three times, and each addition waits for the previous one
  *   run     make grade T=02_naive_c/layer_norm/00
  */

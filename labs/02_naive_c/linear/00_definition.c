@@ -1,7 +1,7 @@
 /* 00 definition
  *
  *   idea    each output is the dot product of a row of input and a row of weight
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: this ladder has only one file
  *   limit   one sum at a time: each addition waits for the previous addition
  *   run     make grade T=02_naive_c/linear/00
  */

@@ -1,7 +1,7 @@
 /* 00 cell
  *
  *   idea    one unit at a time: three dot products, three gates, a new state
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: this ladder has only one file
  *   limit   each addition of a dot product waits for the previous addition
  *   run     make grade T=02_naive_c/lltm/00
  */

@@ -1,7 +1,7 @@
 /* 00 definition
  *
  *   idea    each output is the dot product of a row of lhs and a column of rhs
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_loop_order is compared with this file, not with PyTorch
  *   limit   the loop goes down a column of rhs, so each load needs a new cache line
  *   run     make grade T=02_naive_c/matmul/00
  */

@@ -1,7 +1,7 @@
 /* 00 rulebook
  *
  *   idea    sort the points once, then find each neighbour by binary search
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: no other file of this ladder has forward
  *   limit   each point needs log2(P) scattered reads per kernel position
  *   run     make grade T=02_naive_c/subm_conv3d/00
  */

@@ -1,7 +1,7 @@
 /* 01 rulebook backward
  *
  *   idea    backward: loop over the pairs of the rulebook, without any search
- *   expect  1x by definition for backward; for forward, 00_rulebook is 1x
+ *   expect  no factor: no other file of this ladder has backward
  *   limit   each pair reads two scattered rows: of features and of grad_output
  *   run     make grade T=02_naive_c/subm_conv3d/01
  */

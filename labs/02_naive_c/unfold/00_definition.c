@@ -1,7 +1,7 @@
 /* 00 definition
  *
  *   idea    an output row holds the pixels that one kernel position reads
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: this ladder has only one file
  *   limit   each element needs a border test, and the image is read KH*KW times
  *   run     make grade T=02_naive_c/unfold/00
  */

@@ -1,7 +1,7 @@
 /* 00 plain
  *
  *   idea    if no operand is broadcast, use one loop that the compiler can vectorise
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_vectors is compared with this file, not with PyTorch
  *   limit   if an operand is broadcast, each element needs one division for each axis
  *   run     make bench T=03_im2col_cpu/add/00
  */

@@ -1,7 +1,7 @@
 /* 00 shifted rows
  *
  *   idea    a row of output is a sum of shifted rows of input, each times one weight
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 02_padded_plane is compared with this file, not with PyTorch
  *   limit   each multiply-add loads and stores a sum
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/00
  *

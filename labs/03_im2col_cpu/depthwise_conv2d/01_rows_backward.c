@@ -1,7 +1,7 @@
 /* 01 rows backward
  *
  *   idea    loop over rows as in 00_shifted_rows, but add grad_output to grad_input
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 04_turned_kernel is compared with this file, not with PyTorch
  *   limit   each multiply-add loads and stores a sum, or waits for another addition
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/01
  *

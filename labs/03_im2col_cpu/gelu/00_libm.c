@@ -1,7 +1,7 @@
 /* 00 libm
  *
  *   idea    apply the definition to one long row of numbers, with erf or tanh of libm
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_rational is compared with this file, not with PyTorch
  *   limit   each element needs a call of erf or tanh, which takes one number at a time
  *   run     make bench T=03_im2col_cpu/gelu/00
  */

@@ -1,7 +1,7 @@
 /* 00 two pass
  *
  *   idea    for each row, first compute the mean, then the squared distances from it
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_welford is compared with this file, not with PyTorch
  *   limit   each addition waits for the previous one, so an element takes four cycles
  *   run     make bench T=03_im2col_cpu/layer_norm/00
  *

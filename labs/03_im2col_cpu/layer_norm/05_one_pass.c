@@ -1,7 +1,7 @@
 /* 05 one pass
  *
  *   idea    while a row is in the cache, compute all results that depend on the row
- *   expect  8x the speed of the backward of 00_two_pass
+ *   expect  4x to 8x the speed of the backward of 00_two_pass
  *   limit   each row loads and stores all sums of grad_weight and grad_bias again
  *   run     make bench T=03_im2col_cpu/layer_norm/05
  *

@@ -1,7 +1,7 @@
 /* 00 matmul
  *
  *   idea    multiply input by weight^T, which is a view; then add the bias to each row
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_fused_bias is compared with this file, not with PyTorch
  *   limit   the product takes the time; with few input features, adding the bias does
  *   run     make bench T=03_im2col_cpu/linear/00
  *

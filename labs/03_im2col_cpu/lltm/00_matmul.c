@@ -1,7 +1,7 @@
 /* 00 matmul
  *
  *   idea    one product computes the sums of all gates; one loop computes the gates
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 02_vector_gates is compared with this file, not with PyTorch
  *   limit   each hidden unit calls libm four times: twice exp, once expm1, once tanh
  *   run     make bench T=03_im2col_cpu/lltm/00
  *

@@ -1,7 +1,7 @@
 /* 01 matmul backward
  *
  *   idea    first compute the gradients of the gates' sums; then use linear's backward
- *   expect  1x by definition: backward speeds of this ladder are relative to this file
+ *   expect  no factor: 03_vector_backward is compared with this file, not with PyTorch
  *   limit   the loop computes one unit at a time, and calls libm's tanh for each unit
  *   run     make bench T=03_im2col_cpu/lltm/01
  *

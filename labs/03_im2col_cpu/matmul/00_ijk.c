@@ -1,7 +1,7 @@
 /* 00 ijk
  *
  *   idea    the definition: each output is the dot product of a row and a column
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_ikj is compared with this file, not with PyTorch
  *   limit   each load from a column of rhs needs another cache line
  *   run     make bench T=03_im2col_cpu/matmul/00
  */

@@ -1,7 +1,7 @@
 /* 00 scalar
  *
  *   idea    apply the definition: find the pixel of each element of output separately
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_rows is compared with this file, not with PyTorch
  *   limit   each element needs a border test and index arithmetic
  *   run     make bench T=03_im2col_cpu/unfold/00
  */

@@ -1,7 +1,7 @@
 /* 00 strided
  *
  *   idea    one thread for each element; strides give the offsets of the operands
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_coalesced is compared with this file, not with PyTorch
  *   limit   index arithmetic: two 64-bit divisions for every axis of every operand
  *   run     make grade T=04_cuda_kernels/add/00
  */

@@ -1,7 +1,7 @@
 /* 00 direct
  *
  *   idea    a thread computes one output or pixel gradient, a block one weight gradient
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_unfold_matmul is compared with this file, not with PyTorch
  *   limit   each multiply-add needs two loads and border tests
  *   run     make grade T=04_cuda_kernels/conv2d/00
  */

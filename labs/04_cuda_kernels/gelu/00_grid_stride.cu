@@ -1,7 +1,7 @@
 /* 00 grid stride
  *
  *   idea    a thread takes element i, then element i + (threads of the grid), and so on
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_float4 is compared with this file, not with PyTorch
  *   limit   index arithmetic: two 64-bit divisions for every axis of an input
  *   run     make grade T=04_cuda_kernels/gelu/00
  *

@@ -1,7 +1,7 @@
 /* 00 thread per row
  *
  *   idea    each thread runs lab 02's loop for one row
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_warp_per_row is compared with this file, not with PyTorch
  *   limit   the threads of a warp read 32 different rows: 32 sectors for 32 numbers
  *   run     make grade T=04_cuda_kernels/layer_norm/00
  */

@@ -1,7 +1,7 @@
 /* 00 matmul
  *
  *   idea    linear is a product with weight^T, a view; the bias needs one more pass
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_fused_bias is compared with this file, not with PyTorch
  *   limit   bias_kernel reads and writes output again; few threads sum up grad_bias
  *   run     make grade T=04_cuda_kernels/linear/00
  *

@@ -1,7 +1,7 @@
 /* 00 matmul
  *
  *   idea    one product computes the sums of all gates; a kernel does each later step
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 02_fused_gates is compared with this file, not with PyTorch
  *   limit   few samples give few threads; the gates are written, then read again
  *   run     make grade T=04_cuda_kernels/lltm/00
  *

@@ -1,7 +1,7 @@
 /* 01 matmul backward
  *
  *   idea    a thread applies the chain rule to a unit; then products give the gradients
- *   expect  1x by definition: backward speeds of this ladder are relative to this file
+ *   expect  no factor: 03_column_sum is compared with this file, not with PyTorch
  *   limit   for grad_bias, one thread adds all samples of a column, one after the other
  *   run     make grade T=04_cuda_kernels/lltm/01
  *

@@ -1,7 +1,7 @@
 /* 00 naive
  *
  *   idea    each thread computes one output: a row of input times a column of other
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: 01_coalesced is compared with this file, not with PyTorch
  *   limit   the 32 threads of a warp read 32 rows of input: a request needs 32 sectors
  *   run     make grade T=04_cuda_kernels/matmul/00
  */

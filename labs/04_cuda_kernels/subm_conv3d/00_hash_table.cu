@@ -1,7 +1,7 @@
 /* 00 hash table
  *
  *   idea    all points enter a hash table at once; then each output gathers its sum
- *   expect  1x by definition for forward; each run gives the same result
+ *   expect  no factor: 02_gathered_tile is compared with it; equal results in each run
  *   limit   a kernel position has one warp; threads read weights IC*KD*KH*KW apart
  *   run     make grade T=04_cuda_kernels/subm_conv3d/00
  *

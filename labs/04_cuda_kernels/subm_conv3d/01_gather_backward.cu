@@ -1,7 +1,7 @@
 /* 01 gather backward
  *
  *   idea    a table has the output row of each input row, so threads gather their sums
- *   expect  1x by definition for backward; each run gives the same result
+ *   expect  no factor: 03_tile_backward is compared with it; equal results in each run
  *   limit   for one sum, a thread loops over all pairs of a position or all points
  *   run     make grade T=04_cuda_kernels/subm_conv3d/01
  *

@@ -1,7 +1,7 @@
 /* 00 gather
  *
  *   idea    each thread reads the numbers for its own element; no thread scatters
- *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   expect  no factor: this ladder has only one file
  *   limit   the index arithmetic: a thread needs ten 64-bit divisions for one number
  *   run     make grade T=04_cuda_kernels/unfold/00
  */
