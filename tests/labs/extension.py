@@ -2,8 +2,8 @@
 """What the tests of lab 05 share: its package, built once, and samples of its calls.
 
 The package is built without CUDA into a folder of the tests' own, so that a build in
-the lab's folder stays as it is. The kernels come from the ordinary build folder:
-compiling the rungs anew would take minutes.
+the lab's folder stays as it is. Its objects are kept in the ordinary build folder:
+compiling all rungs anew would take minutes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def package() -> ModuleType:
     """Build convlab_ext, one process at a time, and import it."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     environment = {k: v for k, v in os.environ.items() if k != "CONVLAB_BUILD"}
-    environment |= {"CUDA": "0", "MAX_JOBS": "2"}
+    environment |= {"CUDA": "0", "MAX_JOBS": "2", "LEVELS": "native"}
     command = [sys.executable, "setup.py", "-q", "build", f"--build-lib={FOLDER}"]
     command.append(f"--build-temp={FOLDER}.objects")
     with (FOLDER.parent / "tests.lock").open("w") as lock:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Lab 05's operators as PyTorch's dispatcher sees them: opcheck, vmap, autocast."""
+"""Lab 05's operators as PyTorch's dispatcher sees them: opcheck and vmap.
+
+Autocast has tests of its own: test_extension_autocast.py.
+"""
 
 from __future__ import annotations
 
@@ -138,24 +141,6 @@ def test_vmap_in_vmap(sample: Sample, direction: int):
     found = torch.vmap(torch.vmap(call))(grid)
     expected = torch.stack([torch.stack([call(x) for x in row]) for row in grid])
     torch.testing.assert_close(found, expected)
-
-
-@each_operator
-def test_autocast_computes_in_float(sample: Sample):
-    halves = [t.to(torch.bfloat16).requires_grad_() for t in sample.tensors()]
-    with torch.autocast("cpu", torch.bfloat16):
-        output = sample.ours()(*halves)
-    assert output.dtype == torch.float32
-    expected = sample.ours()(*(t.detach().float() for t in halves))
-    torch.testing.assert_close(output, expected)
-    output.sum().backward()
-    assert all(t.grad is not None and t.grad.dtype == torch.bfloat16 for t in halves)
-
-
-def test_autocast_leaves_double_alone(extension: ModuleType):
-    x = torch.randn(2, 3, dtype=torch.float64)
-    with torch.autocast("cpu", torch.bfloat16):
-        assert extension.linear(x, x).dtype == torch.float64
 
 
 class Twice(TorchFunctionMode):

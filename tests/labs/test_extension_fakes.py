@@ -107,7 +107,10 @@ def test_compile_and_export_refuse_before_anything_runs(extension: ModuleType):
         def forward(self, x: Tensor, weight: Tensor) -> Tensor:
             return extension.conv2d(x, weight, stride=2) * 2
 
-    wrong, words = ones(6, 3, 3, 2), "6 by 3 filters, 4 channels"
+    wrong, words = (
+        ones(6, 3, 3, 2),
+        "'weight' expects 3 channels in each of 1 groups, 'input' has 4",
+    )
     with pytest.raises(RuntimeError, match=words):
         torch.compile(Layer(), backend="eager")(IMAGE, wrong)
     with pytest.raises(RuntimeError, match=words):

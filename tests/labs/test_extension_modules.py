@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Lab 05's modules take the place of torch.nn's, also in training on two processes."""
+"""Lab 05's modules take the place of torch.nn's."""
 
 from __future__ import annotations
 
 import copy
-import os
 import pickle
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -196,67 +194,6 @@ def test_a_module_trains_as_torchs_does(modules: ModuleType):
         losses.append(loss.item())
     assert losses[0] == pytest.approx(losses[1], rel=1e-10)
     assert losses[0] < 0.1, "it learns"
-
-
-TWO_PROCESSES = """
-import sys
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-
-import convlab_ext
-from convlab_ext.modules import Conv2d, Linear
-
-rank, file = int(sys.argv[1]), sys.argv[2]
-dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=2)
-torch.set_num_threads(1)
-torch.manual_seed(3)
-network = torch.nn.Sequential(
-    Conv2d(1, 3, 3), torch.nn.ReLU(), torch.nn.Flatten(), Linear(36, 2)
-).double()
-x = torch.randn(8, 1, 6, 5, dtype=torch.float64)
-parallel = DistributedDataParallel(network)
-parallel(x[4 * rank : 4 * rank + 4]).pow(2).mean().backward()
-torch.optim.SGD(parallel.parameters(), lr=0.1).step()
-if rank == 0:
-    torch.save([x, network.state_dict()], sys.argv[3])
-dist.destroy_process_group()
-"""
-
-
-def test_a_step_on_two_processes_is_the_step_of_one(
-    modules: ModuleType, tmp_path: Path
-):
-    """DistributedDataParallel on gloo, each process with half of the batch."""
-    environment = {**os.environ, "PYTHONPATH": str(FOLDER), "GLOO_SOCKET_IFNAME": "lo"}
-    command = [sys.executable, "-c", TWO_PROCESSES]
-    files = [str(tmp_path / "meeting"), str(tmp_path / "state.pt")]
-    processes = [
-        subprocess.Popen(
-            [*command, str(rank), *files],
-            env=environment,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    try:
-        said = [process.communicate(timeout=120)[1] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    assert [process.returncode for process in processes] == [0, 0], said
-    x, found = torch.load(files[1])
-    torch.manual_seed(3)
-    network = torch.nn.Sequential(
-        modules.Conv2d(1, 3, 3),
-        torch.nn.ReLU(),
-        torch.nn.Flatten(),
-        modules.Linear(36, 2),
-    ).double()
-    network(x).pow(2).mean().backward()
-    torch.optim.SGD(network.parameters(), lr=0.1).step()
-    torch.testing.assert_close(found, dict(network.state_dict()))
 
 
 # ---- what is not built ---------------------------------------------------------------

@@ -4,7 +4,7 @@
     import convlab_ext
 
     y = convlab_ext.conv2d(x, weight, bias, stride=2)    # serves torch.func as well
-    y = torch.ops.convlab.conv2d(x, weight, bias, [2, 2], [0, 0], [1, 1], 1)
+    y = torch.ops.convlab.conv2d(x, weight, bias, stride=2)    # as PyTorch calls it
     convlab_ext.parts()    # what this build has; __version__ is a string
     layer = convlab_ext.Conv2d(3, 8, 3)    # torch.nn's, with ours inside
     with convlab_ext.direct(): ...    # conv2d without Winograd (direct.py)
@@ -21,12 +21,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-import torch.fx
+from convlab_ext import _level
 
-from convlab_ext._refusals import dtypes
-from convlab_ext.direct import direct as direct
-from convlab_ext.direct import from_environment
+_level.verify()  # before PyTorch is loaded, and a library
+
+import torch  # noqa: E402
+import torch.fx  # noqa: E402
+
+from convlab_ext._refusals import dtypes  # noqa: E402
+from convlab_ext.direct import direct as direct  # noqa: E402
+from convlab_ext.direct import from_environment  # noqa: E402
 
 if TYPE_CHECKING:  # what a checker of types sees; _load binds the functions
     from convlab_ext.add import add as add

@@ -38,32 +38,35 @@ from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 from torch.overrides import has_torch_function
 
-from convlab_ext._refusals import explain
+from convlab_ext._refusals import explain, must_fit
 
 if TYPE_CHECKING:
     from convlab_ext._rules import Rules
 
 _below_autograd = torch._C._AutoDispatchBelowAutograd
 _in_torch_func = torch._C._are_functorch_transforms_active
+_requires_grad = torch._C._any_requires_grad
 _included = torch._C._dispatch_tls_local_include_set  # keys a thread has switched on
 _excluded = torch._C._dispatch_tls_local_exclude_set  # and off
+_is_compiling = torch.compiler.is_compiling
+_is_grad_enabled = torch.is_grad_enabled
 
 
 def kernel_of(rules: Rules) -> Callable[..., Any]:
     """What the dispatcher calls first, whether or not there is anything to record."""
     operator, composition = rules.operator, rules.composition
-    apply = composition or _function(rules).apply
+    record, end = recorder(rules), end_of_tensors(operator)
 
     def kernel(*arguments: Any) -> Any:
-        backward = torch.is_grad_enabled() and torch._C._any_requires_grad(*arguments)
+        backward = _is_grad_enabled() and _requires_grad(*arguments[:end])
         try:
             if not backward and forward_ad._current_level < 0:
                 with _below_autograd():
                     return operator(*arguments)
             if _in_torch_func() and not composition:
                 with enable_single_level_autograd_function():
-                    return apply(*arguments)
-            return apply(*arguments)
+                    return record(*arguments)
+            return record(*arguments)
         except Exception as error:
             explain(error, operator, arguments)
             raise
@@ -71,22 +74,45 @@ def kernel_of(rules: Rules) -> Callable[..., Any]:
     return kernel
 
 
-def shortest(operator: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """`operator`, or at once the kernel that the dispatcher would find for it.
+def end_of_tensors(operator: Any) -> int:
+    """From this argument on none is a tensor. A look into lists of numbers costs."""
+    kinds = [str(argument.type) for argument in operator._schema.arguments]
+    return 1 + max(i for i, kind in enumerate(kinds) if "Tensor" in kind)
+
+
+@functools.cache
+def recorder(rules: Rules) -> Callable[..., Any]:
+    """What makes a node of the graph: of an operator, or of those it is composed of."""
+    return rules.composition or _function(rules).apply
+
+
+def shortest(rules: Rules) -> Callable[..., Any]:
+    """The operator, but at once that part of its way which is needed.
 
     torch.ops goes from Python into the dispatcher, which comes back to our kernel in
-    Python. It is asked only where something may be at work that has its turn before
-    Autograd: autocast, torch.func, a mode, a tracer.
+    Python, which goes into the dispatcher again. If there is nothing to record, the
+    dispatcher is told so at once. If there is, it is asked only where something may be
+    at work that has its turn before Autograd: autocast, torch.func, a mode, a tracer.
     """
-    usual = _keys_of_a_new_thread()
+    operator, record = rules.operator, recorder(rules)
+    usual, end = _keys_of_a_new_thread(), end_of_tensors(operator)
+    schema = operator._schema
+    name = schema.name.split("::")[1]
+    kinds = [(one.name, str(one.type)) for one in schema.arguments]
 
     def call(*arguments: Any) -> Any:
-        if torch.compiler.is_compiling():
+        if _is_compiling():
+            must_fit(name, kinds, arguments)
             return operator(*arguments)
-        keys = _included().raw_repr(), _excluded().raw_repr()
-        if keys == usual and not has_torch_function(arguments):
-            return kernel(*arguments)
         try:
+            if _in_torch_func() or has_torch_function(arguments):
+                return operator(*arguments)
+            backward = _is_grad_enabled() and _requires_grad(*arguments[:end])
+            if not backward and forward_ad._current_level < 0:
+                with _below_autograd():
+                    return operator(*arguments)
+            if usual == (_included().raw_repr(), _excluded().raw_repr()):
+                return record(*arguments)
             return operator(*arguments)
         except Exception as error:
             explain(error, operator, arguments)
@@ -115,11 +141,16 @@ def _function(rules: Rules) -> type[_SingleLevelFunction]:
     torch.autograd.Function itself would start again at the outermost level.
     """
 
-    def forward(*arguments: Any) -> Any:
-        if not _in_torch_func():
+    operator, setup_context = rules.operator, rules.setup_context
+
+    def forward(ctx: Any, *arguments: Any) -> Any:
+        if _in_torch_func():
+            output = at_outer_levels(operator, *arguments)
+        else:
             with _below_autograd():
-                return rules.operator(*arguments)
-        return at_outer_levels(rules.operator, *arguments)
+                output = operator(*arguments)
+        setup_context(ctx, arguments, output)
+        return output
 
     def jvp(ctx: Any, *tangents: Any) -> Any:
         if not _in_torch_func():
@@ -141,7 +172,6 @@ def _function(rules: Rules) -> type[_SingleLevelFunction]:
     methods = {
         "_compiled_autograd_key": key,
         "forward": forward,
-        "setup_context": rules.setup_context,
         "backward": backward,
         "jvp": jvp,
     }

@@ -20,12 +20,7 @@ from typing import Any
 
 from torch import Tensor
 
-from convlab_ext._rules import Rules, total
-
-
-def unread(kept: Tensor | None, shape: Any, like: Tensor) -> Tensor:
-    """A factor; where it was not kept, one number stretched, that no kernel reads."""
-    return like.new_zeros(()).expand(shape) if kept is None else kept
+from convlab_ext._rules import Rules, total, unread
 
 
 class Bilinear(Rules):

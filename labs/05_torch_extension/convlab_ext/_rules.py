@@ -7,8 +7,9 @@
     fake                      the results' sizes, for torch.compile and torch.export
 
 `register` hands them to the dispatcher, so that torch.ops.convlab.conv2d itself
-differentiates, vectorises, compiles and exports, whoever calls it. Three of them go
+differentiates, vectorises, compiles and exports, whoever calls it. `vmap` and `fake` go
 through torch.library. The derivatives go through a kernel of our own (_autograd.py).
+Autocast goes through another (_autocast.py), and needs no rule.
 
 The functions of this package call operators by the shortest way: `convlab.conv2d(...)`.
 """
@@ -16,16 +17,15 @@ The functions of this package call operators by the shortest way: `convlab.conv2
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.library import Library, register_autocast, register_fake, register_vmap
+from torch.library import Library, register_fake, register_vmap
 
+from convlab_ext import _autocast
 from convlab_ext._autograd import kernel_of, shortest
 from convlab_ext._refusals import AXES, explain, takes
-
-IN_AUTOCAST = torch.float32  # the CPU kernels have no half, so all compute in float
 
 _libraries: list[Library] = []  # a kernel lives as long as its Library
 
@@ -106,22 +106,42 @@ def register(rules: Rules) -> None:
     qualified = f"{rules.namespace}::{rules.name}"
     register_fake(qualified, explained(rules))
     register_vmap(qualified, over_examples(rules))
-    kernel = kernel_of(rules)
+    kernel = completed(rules.operator, kernel_of(rules))
     library = Library(rules.namespace, "FRAGMENT")
     library.impl(rules.name, kernel, "Autograd")
+    if rules.name in _autocast.RESULT:
+        for device, key in _autocast.KEYS.items():
+            casting = _autocast.kernel_of(rules.name, rules.operator, device)
+            library.impl(rules.name, casting, key)
     _libraries.append(library)
-    setattr(rules.ops, rules.name, shortest(rules.operator, kernel))
-    if not rules.name.endswith("_backward"):
-        for device in ("cpu", "cuda"):
-            register_autocast(qualified, device, IN_AUTOCAST)
+    setattr(rules.ops, rules.name, shortest(rules))
+
+
+def completed(operator: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, with all arguments: PyTorch leaves out defaults at the end."""
+    if not any(argument.has_default_value() for argument in operator._schema.arguments):
+        return function
+
+    def call(*arguments: Any) -> Any:
+        return function(*arguments, *left_out(operator, arguments))
+
+    return call
+
+
+def left_out(operator: Any, arguments: Sequence[Any]) -> list[Any]:
+    """The default values of the arguments behind these."""
+    rest = operator._schema.arguments[len(arguments) :]
+    return [argument.default_value for argument in rest]
 
 
 def explained(rules: Rules) -> Callable[..., Any]:
     """The rule `fake`, whose errors name the operator and the argument."""
 
+    complete = completed(rules.operator, rules.fake)
+
     def fake(*arguments: Any) -> Any:
         try:
-            return rules.fake(*arguments)
+            return complete(*arguments)
         except Exception as error:
             explain(error, rules.operator, arguments)
             raise
@@ -130,22 +150,38 @@ def explained(rules: Rules) -> Callable[..., Any]:
 
 
 def over_examples(rules: Rules) -> Callable[..., Any]:
-    """The rule `vmap`; where there are no examples, the rule `fake` gives the sizes."""
+    """The rule `vmap`; where there are no examples, the rule `fake` gives the sizes.
+
+    `fake` also says what is wrong with the arguments of one example.
+    """
+    fake = explained(rules)
 
     def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        rest = left_out(rules.operator, arguments)
+        arguments, in_dims = (*arguments, *rest), (*in_dims, *[None] * len(rest))
         if info.batch_size > 0:
-            return rules.vmap(info, in_dims, *arguments)
-        one = [
-            without_axis(argument, axis) if isinstance(axis, int) else argument
-            for argument, axis in zip(arguments, in_dims)
-        ]
-        found = rules.fake(*one)
+            try:
+                return _autocast.over_examples(
+                    rules.name, rules.vmap, info, in_dims, arguments
+                )
+            except Exception:
+                fake(*one_of(in_dims, arguments))
+                raise
+        found = fake(*one_of(in_dims, arguments))
         if isinstance(found, torch.Tensor):
             return found.new_empty(0, *found.shape), 0
         none = tuple(result.new_empty(0, *result.shape) for result in found)
         return none, (0,) * len(none)
 
     return vmap
+
+
+def one_of(in_dims: Any, arguments: Any) -> list[Any]:
+    """The arguments of one example, with tensors that have no numbers."""
+    return [
+        without_axis(argument, axis) if isinstance(axis, int) else argument
+        for argument, axis in zip(arguments, in_dims)
+    ]
 
 
 def without_axis(tensor: torch.Tensor, axis: int) -> torch.Tensor:
@@ -163,16 +199,57 @@ def same_kind(*tensors: torch.Tensor | None) -> None:
 
 
 def sizes(name: str, tensor: torch.Tensor, text: str) -> torch.Size:
-    """The sizes of a tensor that has as many axes as the text, "(N, IC)"."""
-    right = tensor.dim() == text.count(",") + 1
+    """The sizes of a tensor that has the axes of the text: "(N, IC)" or "(..., D)"."""
+    axes, more = text.count(",") + 1, text.startswith("(...")
+    right = tensor.dim() >= axes - 1 if more else tensor.dim() == axes
     torch._check(right, lambda: f"'{name}' must be {text}, got {tuple(tensor.shape)}")
     return tensor.shape
+
+
+def broadcast(input: torch.Tensor, other: torch.Tensor) -> torch.Size:
+    """The common sizes of two tensors that stretch; others are refused."""
+    try:
+        return torch.broadcast_shapes(input.shape, other.shape)
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"'input' {tuple(input.shape)} and 'other' {tuple(other.shape)} cannot be "
+            "broadcast"
+        ) from error
 
 
 def total(*terms: torch.Tensor | None) -> torch.Tensor | None:
     """The sum of those that are there; None if none is."""
     there = [term for term in terms if term is not None]
     return sum(there[1:], start=there[0]) if there else None
+
+
+def is_row_major(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is dense and row-major. Sparse tensors cannot be asked."""
+    return tensor.layout is torch.strided and tensor.is_contiguous()
+
+
+def as_in_memory(tensor: torch.Tensor) -> tuple[list[int], list[int]]:
+    """The order of axes in which a tensor lies in memory, and the way back.
+
+    A row-major result in this order has the layout of the tensor, as PyTorch's results
+    element by element have it.
+    """
+    axes, strides = range(tensor.dim()), tensor.stride()
+    if not all(stride > 0 for stride in strides):  # then no order is the right one
+        return list(axes), list(axes)
+    place = [  # of an axis: as many have larger strides (symbols cannot be sorted)
+        sum(
+            strides[b] > strides[a] or (strides[b] == strides[a] and b < a)
+            for b in axes
+        )
+        for a in axes
+    ]
+    return [place.index(axis) for axis in axes], place
+
+
+def unread(kept: torch.Tensor | None, shape: Any, like: torch.Tensor) -> torch.Tensor:
+    """A tensor; if it was not kept, one 0 stretched, that no kernel reads."""
+    return like.new_zeros(()).expand(shape) if kept is None else kept
 
 
 def joined(

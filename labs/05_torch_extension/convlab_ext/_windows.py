@@ -8,13 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from convlab_ext._refusals import must_be_tensor, shown
-
-MOST = 1 << 20  # MAX_OPTION of common/arguments.h
+from convlab_ext._refusals import (
+    MOST,
+    must_be_dense,
+    must_be_right,
+    must_be_tensor,
+    shown,
+)
 
 
 def pair(operator: str, option: str, value: Any) -> list[Any]:
     """(height, width) of an option given as one number or two."""
+    if type(value) is int:
+        return [value, value]
     numbers = list(value) if isinstance(value, (tuple, list)) else [value]
     if len(numbers) not in (1, 2) or isinstance(value, str):
         words = (
@@ -27,25 +33,67 @@ def pair(operator: str, option: str, value: Any) -> list[Any]:
     return numbers * 2 if len(numbers) == 1 else numbers
 
 
+def batch_of_one(operator: str, image: Tensor) -> Tensor:
+    """An image without N as a batch."""
+    try:
+        return image[None]
+    except RuntimeError:
+        must_be_dense(operator, input=image)
+        raise
+
+
 def padded_same(
     operator: str, input: Tensor, weight: Tensor, stride: list[int], dilation: list[int]
 ) -> tuple[Tensor, tuple[int, int]]:
     """padding="same": what is left of an odd number of zeros goes to the end."""
     must_be_tensor(operator, "weight", weight)
-    if weight.dim() != 4:
-        raise ValueError(
-            f"{operator}: 'weight' must be (OC, IC/G, KH, KW), got "
-            f"{tuple(weight.shape)}"
-        )
+    must_be_right(operator, ("dilation", "List[int]", dilation))
+    for name, tensor, axes in (
+        ("input", input, "(N, IC, IH, IW)"),
+        ("weight", weight, "(OC, IC/G, KH, KW)"),
+    ):
+        if tensor.dim() != 4:
+            got = tuple(tensor.shape)
+            raise ValueError(f"{operator}: '{name}' must be {axes}, got {got}")
     if stride != [1, 1]:
-        raise ValueError(f"{operator}: padding='same' needs stride 1, as in PyTorch")
+        raise ValueError(
+            f"{operator}: 'stride' is {shown(stride)}, expected 1 with padding='same'"
+        )
     sizes = weight.shape[2:]
     if torch.jit.is_tracing():  # there a size is a tensor, which no option may be
         sizes = [int(size) for size in sizes]
-    high, wide = (d * (k - 1) for d, k in zip(dilation, sizes))
+    high, wide = (d * max(k - 1, 0) for d, k in zip(dilation, sizes))
     if high % 2 or wide % 2:
-        input = torch.nn.functional.pad(input, (0, wide % 2, 0, high % 2))
+        try:
+            input = torch.nn.functional.pad(input, (0, wide % 2, 0, high % 2))
+        except RuntimeError:
+            must_be_right(operator, ("input", "Tensor", input))
+            raise
     return input, (high // 2, wide // 2)
+
+
+def like_pytorchs(output: Tensor, input: Tensor, weight: Tensor) -> Tensor:
+    """The output of a convolution, which is row-major, in the layout of PyTorch's.
+
+    That is channels last if input or weight has this layout.
+    """
+    if channels_last(input) or channels_last(weight):
+        return output.contiguous(memory_format=torch.channels_last)
+    return output
+
+
+def channels_last(images: Tensor) -> bool:
+    """What PyTorch decides by the strides of (N, C, H, W)."""
+    strides = images.stride()
+    if strides[1] > strides[3]:  # nearly always
+        return False
+    within, sizes = 0, images.shape
+    for axis in (1, 3, 2, 0):
+        size, stride = sizes[axis], strides[axis]
+        if size == 0 or stride < within or (axis == 0 and stride == strides[1]):
+            return False
+        within = stride * size
+    return strides[1] > 0
 
 
 def extent(size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
@@ -61,12 +109,15 @@ def extents(image: Any, kernel: Any, *options: Any) -> list[Any]:
     """
     given = (kernel, *options)
     pairs = all(len(two) == 2 for two in given)
-    torch._check(pairs, lambda: f"expected two numbers for each option, got {given}")
+    names = "the kernel, 'stride', 'padding' and 'dilation'"
+    torch._check(pairs, lambda: f"{names} must be two numbers each, got {given}")
     found = []
     for size, K, S, P, D in zip(image, kernel, *options):
         said = f"kernel {K}, stride {S}, padding {P}, dilation {D}"
-        right = K > 0 and 0 < S <= MOST and 0 <= P <= MOST and 0 < D <= MOST
-        torch._check(right, lambda s=said: f"got {s}, expected at least 1, 1, 0, 1")
+        torch._check(K > 0, lambda s=said: f"'weight' must not be empty: {s}")
+        right = 0 < S <= MOST and 0 <= P <= MOST and 0 < D <= MOST
+        torch._check(right, lambda s=said: f"'stride' or others do not fit: {s}")
         found.append(extent(size, K, S, P, D))
-        torch._check(found[-1] > 0, lambda s=said, n=size: f"no window in {n}: {s}")
+        words = f"'input' has {size} along one axis, too few for a window: {said}"
+        torch._check(found[-1] > 0, lambda words=words: words)
     return found

@@ -13,25 +13,69 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from convlab_ext._refusals import must_be_tensor, shown
-from convlab_ext._rules import Rules, convlab, in_front, register, same_kind
+from convlab_ext._refusals import (
+    is_number,
+    must_be_dense,
+    must_be_right,
+    must_be_tensor,
+    shown,
+)
+from convlab_ext._rules import (
+    Rules,
+    as_in_memory,
+    broadcast,
+    convlab,
+    in_front,
+    is_row_major,
+    register,
+    same_kind,
+)
 
 
 def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """torch.add by convlab's kernels: other may be a number, dtypes are promoted."""
     must_be_tensor("add", "input", input)
+    whole = isinstance(other, Tensor) and other.dtype == input.dtype and other.dim() > 0
+    if not whole:
+        input, other = promoted(input, other)
+    if is_row_major(input) and is_row_major(other):
+        return convlab.add(input, other, alpha)
+    return in_layout(input, other, alpha)
+
+
+def in_layout(input: Tensor, other: Tensor, alpha: float) -> Tensor:
+    """The sum in the layout of the first operand that has its sizes, as PyTorch's."""
+    must_be_dense("add", input=input, other=other)
+    count = max(input.dim(), other.dim())
+    left, right = filled(input[None], count)[0], filled(other[None], count)[0]
+    sizes = [a if b == 1 else b for a, b in zip(left.shape, right.shape)]
+    whole = next((t for t in (left, right) if list(t.shape) == sizes), None)
+    if whole is None:
+        return convlab.add(input, other, alpha)
+    order, back = as_in_memory(whole)
+    return convlab.add(left.permute(order), right.permute(order), alpha).permute(back)
+
+
+def promoted(input: Tensor, other: Tensor | float) -> tuple[Tensor, Tensor]:
+    """Both as tensors of one dtype; a number also on the same device. Dtypes that
+    PyTorch does not promote are refused.
+    """
+    number = not isinstance(other, Tensor)
+    if number and (not is_number(other) or getattr(other, "shape", ())):
+        said = f"add: 'other' is {shown(other)}, expected a tensor or a number"
+        raise TypeError(said)
     dtype = input.dtype
-    if not isinstance(other, Tensor):
-        if not hasattr(other, "__float__") or getattr(other, "shape", ()):
-            said = f"add: 'other' is {shown(other)}, expected a tensor or a number"
-            raise TypeError(said)
-        dtype = torch.result_type(input, other)
-        other = torch.full((), other, dtype=dtype, device=input.device)
-    elif other.dtype != dtype:
-        dtype = torch.result_type(input, other)
-    if other.dim() == 0 and other.device != input.device:
-        other = other.to(input.device)  # a number in a tensor may come from the CPU
-    return convlab.add(input.to(dtype), other.to(dtype), alpha)
+    try:
+        if number or other.dtype != dtype:
+            dtype = torch.result_type(input, other)
+    except RuntimeError:
+        must_be_right("add", ("input", "Tensor", input), ("other", "Tensor", other))
+        raise
+    if number:
+        return input.to(dtype), torch.full((), other, dtype=dtype, device=input.device)
+    if other.dim() == 0:  # a number in a tensor may come from the CPU
+        other = other.to(input.device)
+    return input.to(dtype), other.to(dtype)
 
 
 class Add(Rules):
@@ -43,7 +87,7 @@ class Add(Rules):
         """Both stretched."""
         # BEGIN SOLUTION
         same_kind(input, other)
-        return input.new_empty(torch.broadcast_shapes(input.shape, other.shape))
+        return input.new_empty(broadcast(input, other))
         # END SOLUTION
         # STARTER # your code (the reference takes 2 lines)
         # STARTER raise NotImplementedError

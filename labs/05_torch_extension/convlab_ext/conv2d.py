@@ -13,7 +13,13 @@ from torch import Tensor
 from convlab_ext._bilinear import Bilinear, BilinearBackward
 from convlab_ext._refusals import must_be_tensor
 from convlab_ext._rules import convlab, joined, register, same_kind, sizes
-from convlab_ext._windows import extents, padded_same, pair
+from convlab_ext._windows import (
+    batch_of_one,
+    extents,
+    like_pytorchs,
+    padded_same,
+    pair,
+)
 
 
 def conv2d(
@@ -28,13 +34,17 @@ def conv2d(
     """torch.nn.functional.conv2d by convlab's kernels; also one image without N."""
     must_be_tensor("conv2d", "input", input)
     if input.dim() == 3:
-        return conv2d(input[None], weight, bias, stride, padding, dilation, groups)[0]
+        image = batch_of_one("conv2d", input)
+        return conv2d(image, weight, bias, stride, padding, dilation, groups)[0]
     stride = pair("conv2d", "stride", stride)
     dilation = pair("conv2d", "dilation", dilation)
-    if padding == "same":
+    if isinstance(padding, str) and padding == "same":
         input, padding = padded_same("conv2d", input, weight, stride, dilation)
-    zeros = pair("conv2d", "padding", 0 if padding == "valid" else padding)
-    return convlab.conv2d(input, weight, bias, stride, zeros, dilation, groups)
+    elif isinstance(padding, str) and padding == "valid":
+        padding = 0
+    zeros = pair("conv2d", "padding", padding)
+    output = convlab.conv2d(input, weight, bias, stride, zeros, dilation, groups)
+    return like_pytorchs(output, input, weight)
 
 
 class Conv2d(Bilinear):
@@ -48,14 +58,15 @@ class Conv2d(Bilinear):
         N, IC, IH, IW = sizes("input", input, "(N, IC, IH, IW)")
         OC, expected, KH, KW = sizes("weight", weight, "(OC, IC/G, KH, KW)")
         fits = groups > 0 and expected * groups == IC and OC % groups == 0
-        torch._check(fits, lambda: f"{OC} by {expected} filters, {IC} channels")
+        said = f"'weight' expects {expected} channels in each of {groups} groups"
+        torch._check(fits, lambda: f"{said}, 'input' has {IC}; {OC} filters")
         fits = bias is None or bias.shape == weight.shape[:1]
         torch._check(fits, lambda: f"'bias' must be ({OC}), got {bias.shape}")
         same_kind(input, weight, bias)
         OH, OW = extents((IH, IW), (KH, KW), stride, padding, dilation)
         return input.new_empty(N, OC, OH, OW)
         # END SOLUTION
-        # STARTER # your code (the reference takes 9 lines)
+        # STARTER # your code (the reference takes 10 lines)
         # STARTER raise NotImplementedError
 
     def spread(self, bias, sizes):

@@ -13,7 +13,13 @@ from torch import Tensor
 from convlab_ext._bilinear import Bilinear, BilinearBackward
 from convlab_ext._refusals import must_be_tensor
 from convlab_ext._rules import convlab, joined, register, same_kind, sizes
-from convlab_ext._windows import extents, padded_same, pair
+from convlab_ext._windows import (
+    batch_of_one,
+    extents,
+    like_pytorchs,
+    padded_same,
+    pair,
+)
 
 
 def depthwise_conv2d(
@@ -31,14 +37,17 @@ def depthwise_conv2d(
     name = "depthwise_conv2d"
     must_be_tensor(name, "input", input)
     if input.dim() == 3:
-        image = input[None]
+        image = batch_of_one(name, input)
         return depthwise_conv2d(image, weight, bias, stride, padding, dilation)[0]
     stride = pair(name, "stride", stride)
     dilation = pair(name, "dilation", dilation)
-    if padding == "same":
+    if isinstance(padding, str) and padding == "same":
         input, padding = padded_same(name, input, weight, stride, dilation)
-    zeros = pair(name, "padding", 0 if padding == "valid" else padding)
-    return convlab.depthwise_conv2d(input, weight, bias, stride, zeros, dilation)
+    elif isinstance(padding, str) and padding == "valid":
+        padding = 0
+    zeros = pair(name, "padding", padding)
+    output = convlab.depthwise_conv2d(input, weight, bias, stride, zeros, dilation)
+    return like_pytorchs(output, input, weight)
 
 
 class DepthwiseConv2d(Bilinear):
@@ -51,15 +60,16 @@ class DepthwiseConv2d(Bilinear):
         # BEGIN SOLUTION
         N, IC, IH, IW = sizes("input", input, "(N, IC, IH, IW)")
         OC, expected, KH, KW = sizes("weight", weight, "(OC, 1, KH, KW)")
-        torch._check(expected == 1, lambda: f"a filter has 1 channel, not {expected}")
-        torch._check(IC > 0 and OC % IC == 0, lambda: f"{OC} filters, {IC} channels")
+        torch._check(expected == 1, lambda: "'weight' must be (OC, 1, KH, KW)")
+        said = f"'weight' has {OC} filters, not a multiple of the {IC} of 'input'"
+        torch._check(IC > 0 and OC % IC == 0, lambda: said)
         fits = bias is None or bias.shape == weight.shape[:1]
         torch._check(fits, lambda: f"'bias' must be ({OC}), got {bias.shape}")
         same_kind(input, weight, bias)
         OH, OW = extents((IH, IW), (KH, KW), stride, padding, dilation)
         return input.new_empty(N, OC, OH, OW)
         # END SOLUTION
-        # STARTER # your code (the reference takes 9 lines)
+        # STARTER # your code (the reference takes 10 lines)
         # STARTER raise NotImplementedError
 
     def spread(self, bias, sizes):

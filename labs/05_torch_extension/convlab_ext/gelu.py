@@ -14,7 +14,17 @@ import math
 import torch
 from torch import Tensor
 
-from convlab_ext._rules import Rules, convlab, in_front, register, same_kind, total
+from convlab_ext._refusals import must_be_dense, must_be_tensor
+from convlab_ext._rules import (
+    Rules,
+    as_in_memory,
+    convlab,
+    in_front,
+    is_row_major,
+    register,
+    same_kind,
+    total,
+)
 
 FORMS = ("none", "tanh")
 SQRT_2_PI = math.sqrt(2 / math.pi)
@@ -23,8 +33,13 @@ FAR = 100.0  # from here on, the second derivative rounds to 0, also in float64
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """torch.nn.functional.gelu by convlab's kernels."""
-    return convlab.gelu(input, approximate)
+    """torch.nn.functional.gelu by convlab's kernels; the layout stays as it is."""
+    must_be_tensor("gelu", "input", input)
+    if is_row_major(input):
+        return convlab.gelu(input, approximate)
+    must_be_dense("gelu", input=input)
+    order, back = as_in_memory(input)
+    return convlab.gelu(input.permute(order), approximate).permute(back)
 
 
 def curvature(input: Tensor, approximate: str) -> Tensor:
@@ -97,7 +112,7 @@ class Gelu(Rules):
         # STARTER raise NotImplementedError
 
     def vmap(self, info, in_dims, input, approximate):
-        """One axis more, wherever it is."""
+        """The output has the axis of examples where the input has it, in_dims[0]."""
         # BEGIN SOLUTION
         return self.operator(input, approximate), in_dims[0]
         # END SOLUTION

@@ -16,8 +16,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from convlab_ext._refusals import must_be_tensor, shown
-from convlab_ext._rules import Rules, convlab, in_front, register, same_kind
+from convlab_ext._refusals import must_be_dense, must_be_tensor, shown
+from convlab_ext._rules import (
+    Rules,
+    convlab,
+    in_front,
+    register,
+    same_kind,
+    sizes,
+    unread,
+)
 
 
 def layer_norm(
@@ -37,9 +45,12 @@ def layer_norm(
     if axes < 2:
         return convlab.layer_norm(input, shape, weight, bias, eps)[0]
     must_be_tensor("layer_norm", "input", input)
+    must_be_dense("layer_norm", input=input, weight=weight, bias=bias)
     for name, tensor in (("weight", weight), ("bias", bias)):
         if tensor is not None and list(tensor.shape) != shape:
-            raise RuntimeError(f"layer_norm: '{name}' must be {shape}")
+            raise RuntimeError(
+                f"layer_norm: '{name}' must be {shape}, got {list(tensor.shape)}"
+            )
     right = list(input.shape[-axes:])
     if right != shape:
         raise RuntimeError(
@@ -100,35 +111,37 @@ class LayerNorm(Rules):
     def fake(self, input, normalized_shape, weight, bias, eps):
         """(..., D), (...), (...); what does not fit is refused."""
         # BEGIN SOLUTION
-        torch._check(input.dim() > 0, lambda: "'input' must be (..., D), got ()")
-        *leading, D = input.shape
-        for name, sizes in (
+        *leading, D = sizes("input", input, "(..., D)")
+        for name, given in (
             ("normalized_shape", normalized_shape),
             ("weight", [D] if weight is None else weight.shape),
             ("bias", [D] if bias is None else bias.shape),
         ):
-            said = f"'{name}' must be ({D}), got {tuple(sizes)}"
-            torch._check(len(sizes) == 1, lambda said=said: said)
-            torch._check(sizes[0] == D, lambda said=said: said)
+            said = f"'{name}' must be ({D}), got {tuple(given)}"
+            torch._check(len(given) == 1, lambda said=said: said)
+            torch._check(given[0] == D, lambda said=said: said)
         same_kind(input, weight, bias)
         torch._check(eps > 0, lambda: f"'eps' must be more than 0, got {eps}")
         exact = torch.float32 if input.dtype is torch.float16 else input.dtype
         mean = input.new_empty(leading, dtype=exact)
         return input.new_empty(input.shape), mean, torch.empty_like(mean)
         # END SOLUTION
-        # STARTER # your code (the reference takes 15 lines)
+        # STARTER # your code (the reference takes 14 lines)
         # STARTER raise NotImplementedError
 
     def setup_context(self, ctx, inputs, output):
-        """The bias is not needed again; mean and rstd are."""
+        """The bias is not needed again. Its gradient needs no other number."""
         # BEGIN SOLUTION
         input, _, weight, _, ctx.eps = inputs
         _, mean, rstd = output
-        ctx.save_for_backward(input, weight, mean, rstd)
+        of_input, _, of_weight, *_ = ctx.needs_input_grad
+        kept = input if of_input or of_weight else None, weight if of_input else None
+        ctx.save_for_backward(*kept, mean, rstd)
         ctx.save_for_forward(input, weight, mean, rstd)
+        ctx.shape = input.shape
         ctx.set_materialize_grads(False)
         # END SOLUTION
-        # STARTER # your code (the reference takes 5 lines)
+        # STARTER # your code (the reference takes 8 lines)
         # STARTER raise NotImplementedError
 
     def backward(self, ctx, grad_output, grad_mean, grad_rstd):
@@ -139,7 +152,8 @@ class LayerNorm(Rules):
         mask = [needed[0], needed[2], needed[3]]
         found: list[Any] = [None, None, None]
         if grad_output is not None:
-            tensors = grad_output.contiguous(), input, weight, mean, rstd
+            whole = unread(input, ctx.shape, grad_output)
+            tensors = grad_output.contiguous(), whole, weight, mean, rstd
             made = self.ops.layer_norm_backward(*tensors, ctx.eps, mask)
             found = [g if want else None for g, want in zip(made, mask)]
         if needed[0] and grad_mean is not None:
@@ -151,7 +165,7 @@ class LayerNorm(Rules):
             found[0] = more if found[0] is None else found[0] + more
         return found[0], None, found[1], found[2], None
         # END SOLUTION
-        # STARTER # your code (the reference takes 16 lines)
+        # STARTER # your code (the reference takes 17 lines)
         # STARTER raise NotImplementedError
 
     def jvp(self, ctx, d_input, _shape, d_weight, d_bias, _eps):

@@ -33,7 +33,7 @@ class Linear(Bilinear):
     def fake(self, input, weight, bias):
         """(..., OC), leading axes as they are; what does not fit is refused."""
         # BEGIN SOLUTION
-        *leading, features = input.shape
+        *leading, features = sizes("input", input, "(..., IC)")
         OC, IC = sizes("weight", weight, "(OC, IC)")
         torch._check(features == IC, lambda: f"'weight' expects {IC}, got {features}")
         fits = bias is None or bias.shape == weight.shape[:1]

@@ -11,14 +11,17 @@ import torch
 from torch import Tensor
 
 from convlab_ext._bilinear import Bilinear, BilinearBackward
-from convlab_ext._refusals import must_be_tensor
-from convlab_ext._rules import convlab, in_front, register, same_kind
+from convlab_ext._refusals import must_be_dense, must_be_tensor
+from convlab_ext._rules import convlab, in_front, register, same_kind, sizes
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """torch.matmul by convlab's kernels: vectors, matrices, batches that broadcast."""
     must_be_tensor("matmul", "input", input)
     must_be_tensor("matmul", "other", other)
+    if input.dim() == 2 and other.dim() == 2:
+        return convlab.matmul(input, other)
+    must_be_dense("matmul", input=input, other=other)
     if other.dim() == 1 and input.dim() > 0:
         return matmul(input, other[:, None]).squeeze(-1)  # a column
     if input.dim() == 1 and other.dim() > 0:
@@ -48,18 +51,19 @@ class Matmul(Bilinear):
     def fake(self, input, other):
         """(..., M, N); unequal batches and unequal K are refused (torch._check)."""
         # BEGIN SOLUTION
-        *batch, M, K = input.shape
-        *others, rows, N = other.shape
-        torch._check(batch == others, lambda: f"batches {batch} and {others} differ")
+        *batch, M, K = sizes("input", input, "(..., M, K)")
+        *others, rows, N = sizes("other", other, "(..., K, N)")
+        said = f"'input' has batch axes {batch}, 'other' {others}, expected the same"
+        torch._check(batch == others, lambda: said)
         torch._check(rows == K, lambda: f"'input' has {K} columns, 'other' {rows} rows")
         same_kind(input, other)
         return input.new_empty(*batch, M, N)
         # END SOLUTION
-        # STARTER # your code (the reference takes 6 lines)
+        # STARTER # your code (the reference takes 7 lines)
         # STARTER raise NotImplementedError
 
     def vmap(self, info, in_dims, input, other):
-        """One batch axis more."""
+        """The axis of examples becomes one more axis of the batch."""
         # BEGIN SOLUTION
         B = info.batch_size
         inputs = in_front(input, in_dims[0], B)  # (B, ..., M, K)
@@ -74,7 +78,7 @@ class MatmulBackward(BilinearBackward):
     """matmul_backward(grad_output, input, other, output_mask)."""
 
     def vmap(self, info, in_dims, grad_output, input, other, mask):
-        """One batch axis more."""
+        """The axis of examples becomes one more axis of the batch."""
         # BEGIN SOLUTION
         tensors = grad_output, input, other
         batched = (in_front(t, d, info.batch_size) for t, d in zip(tensors, in_dims))

@@ -19,20 +19,26 @@ Pair = int | tuple[int, int]
 
 def padded(module: torch.nn.Conv2d, input: Tensor) -> tuple[Tensor, Pair | str]:
     """The input, and the padding that is left: none where it is not made of zeros."""
-    if module.padding_mode == "zeros":
-        return input, module.padding
-    around = module._reversed_padding_repeated_twice
+    padding = module.padding
+    if module.padding_mode == "zeros" or padding == "valid":
+        return input, padding
+    around = []  # before and behind an axis, the last axis first
+    for axis in (1, 0):
+        if padding == "same":
+            both = module.dilation[axis] * (module.kernel_size[axis] - 1)
+            around += [both // 2, both - both // 2]
+        else:
+            around += [padding[axis], padding[axis]]
     return torch.nn.functional.pad(input, around, mode=module.padding_mode), 0
 
 
 class Conv2d(torch.nn.Conv2d):
     """torch.nn.Conv2d, all arguments; padding_mode other than zeros pads first."""
 
-    def _conv_forward(
-        self, input: Tensor, weight: Tensor, bias: Tensor | None
-    ) -> Tensor:
-        """(N, IC, IH, IW) -> (N, OC, OH, OW); torch.nn.Conv2d.forward calls it."""
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, IC, IH, IW) -> (N, OC, OH, OW)."""
         input, padding = padded(self, input)
+        weight, bias = self.weight, self.bias
         return convlab_ext.conv2d(
             input, weight, bias, self.stride, padding, self.dilation, self.groups
         )
@@ -72,11 +78,10 @@ class DepthwiseConv2d(torch.nn.Conv2d):
             dtype,
         )
 
-    def _conv_forward(
-        self, input: Tensor, weight: Tensor, bias: Tensor | None
-    ) -> Tensor:
-        """(N, IC, IH, IW) -> (N, OC, OH, OW); torch.nn.Conv2d.forward calls it."""
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, IC, IH, IW) -> (N, OC, OH, OW)."""
         input, padding = padded(self, input)
+        weight, bias = self.weight, self.bias
         return convlab_ext.depthwise_conv2d(
             input, weight, bias, self.stride, padding, self.dilation
         )

@@ -26,7 +26,7 @@ from onnx.numpy_helper import from_array
 from onnxscript import opset18 as op
 
 
-def add(input: Any, other: Any, alpha: float) -> Any:
+def add(input: Any, other: Any, alpha: float = 1) -> Any:
     """input + alpha * other."""
     if alpha != 1:
         other = op.Mul(other, op.CastLike(alpha, other))
@@ -81,9 +81,9 @@ def depthwise_conv2d(
 def unfold(
     input: Any,
     kernel_size: Sequence[int],
-    dilation: Sequence[int],
-    padding: Sequence[int],
-    stride: Sequence[int],
+    dilation: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+    stride: Sequence[int] = (1, 1),
 ) -> Any:
     """ONNX has no im2col: a convolution each of whose filters picks one element.
 
@@ -103,7 +103,7 @@ def unfold(
     return op.Reshape(images, op.Constant(value_ints=[0, 0, -1]))  # 0: as it is
 
 
-def gelu(input: Any, approximate: str) -> Any:
+def gelu(input: Any, approximate: str = "none") -> Any:
     """x/2 * (1 + Erf or Tanh): a Gelu of its own came with opset 20."""
     half = op.Mul(input, op.CastLike(0.5, input))
     if approximate == "none":

@@ -14,7 +14,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from convlab_ext._rules import Rules, convlab, register, same_kind, sizes, total
+from convlab_ext._refusals import MOST
+from convlab_ext._rules import (
+    Rules,
+    convlab,
+    register,
+    same_kind,
+    sizes,
+    total,
+    unread,
+)
 
 
 def subm_conv3d(
@@ -46,16 +55,18 @@ class SubmConv3d(Rules):
         torch._check(odd, lambda: f"'weight' must have odd sizes, got {kernel}")
         fits = coordinates.shape == (P, 4) and coordinates.dtype == torch.int32
         torch._check(fits, lambda: f"'coordinates' must be int32 of sizes ({P}, 4)")
+        fits = coordinates.device == features.device
+        torch._check(fits, lambda: f"'coordinates' must be on {features.device}")
         fits = bias is None or bias.shape == (OC,)
         torch._check(fits, lambda: f"'bias' must be ({OC}), got {bias.shape}")
-        right = len(dilation) == 3 and all(step > 0 for step in dilation)
+        right = len(dilation) == 3 and all(0 < d <= MOST for d in dilation)
         torch._check(right, lambda: f"'dilation' must be 3 positive, got {dilation}")
         same_kind(features, weight, bias)
         rulebook = coordinates.new_empty(PLACES, P, 2)
         count = coordinates.new_empty(PLACES, dtype=torch.int64)
         return features.new_empty(P, OC), rulebook, count
         # END SOLUTION
-        # STARTER # your code (the reference takes 16 lines)
+        # STARTER # your code (the reference takes 18 lines)
         # STARTER raise NotImplementedError
 
     def product(self, features, coordinates, weight, dilation):
@@ -63,15 +74,18 @@ class SubmConv3d(Rules):
         return self.operator(features, coordinates, weight, None, dilation)[0]
 
     def setup_context(self, ctx, inputs, output):
-        """Both factors and the points are needed again, and who is whose neighbour."""
+        """The other factor is needed again, the points, and who is whose neighbour."""
         # BEGIN SOLUTION
         features, coordinates, weight, _, ctx.dilation = inputs
         _, rulebook, count = output
         ctx.mark_non_differentiable(rulebook, count)
-        ctx.save_for_backward(features, coordinates, weight, rulebook, count)
-        ctx.save_for_forward(features, coordinates, weight, rulebook, count)
+        of_features, _, of_weight, *_ = ctx.needs_input_grad
+        factors = features if of_weight else None, weight if of_features else None
+        ctx.save_for_backward(*factors, coordinates, rulebook, count)
+        ctx.save_for_forward(features, weight, coordinates)
+        ctx.shapes = features.shape, weight.shape
         # END SOLUTION
-        # STARTER # your code (the reference takes 5 lines)
+        # STARTER # your code (the reference takes 8 lines)
         # STARTER raise NotImplementedError
 
     def backward(self, ctx, grad_output, *_):
@@ -79,19 +93,21 @@ class SubmConv3d(Rules):
         # BEGIN SOLUTION
         of_features, _, of_weight, of_bias, _ = ctx.needs_input_grad
         mask = [of_features, of_weight, of_bias]
-        found = self.ops.subm_conv3d_backward(
-            grad_output.contiguous(), *ctx.saved_tensors, ctx.dilation, mask
-        )
+        grad_output = grad_output.contiguous()
+        *kept, points, rulebook, count = ctx.saved_tensors
+        features, weight = (unread(t, s, grad_output) for t, s in zip(kept, ctx.shapes))
+        tensors = grad_output, features, points, weight, rulebook, count
+        found = self.ops.subm_conv3d_backward(*tensors, ctx.dilation, mask)
         grads = [g if want else None for g, want in zip(found, mask)]
         return grads[0], None, grads[1], grads[2], None
         # END SOLUTION
-        # STARTER # your code (the reference takes 7 lines)
+        # STARTER # your code (the reference takes 9 lines)
         # STARTER raise NotImplementedError
 
     def jvp(self, ctx, d_features, _, d_weight, d_bias, *__):
         """The product rule; whole numbers have no tangent."""
         # BEGIN SOLUTION
-        features, points, weight, *_ = ctx.saved_tensors
+        features, weight, points = ctx.saved_tensors
         of_features = of_weight = of_bias = None
         if d_features is not None:
             of_features = self.product(d_features, points, weight, ctx.dilation)

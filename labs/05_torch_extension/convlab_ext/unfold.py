@@ -11,7 +11,7 @@ from torch import Tensor
 
 from convlab_ext._refusals import must_be_tensor
 from convlab_ext._rules import Rules, convlab, register, same_kind, sizes
-from convlab_ext._windows import extents, pair
+from convlab_ext._windows import batch_of_one, extents, pair
 
 
 def unfold(
@@ -24,7 +24,8 @@ def unfold(
     """torch.nn.functional.unfold by convlab's kernels; also one image without N."""
     must_be_tensor("unfold", "input", input)
     if input.dim() == 3:
-        return unfold(input[None], kernel_size, dilation, padding, stride)[0]
+        image = batch_of_one("unfold", input)
+        return unfold(image, kernel_size, dilation, padding, stride)[0]
     return convlab.unfold(
         input,
         pair("unfold", "kernel_size", kernel_size),

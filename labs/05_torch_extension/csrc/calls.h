@@ -28,16 +28,25 @@ inline void must_be_there(const Tensor &tensor)
         throw std::runtime_error("a tensor is None, expected a tensor");
 }
 
+inline void must_have_few_axes(size_t ndim)
+{
+    if (ndim > TENSOR_MAX_DIMS)
+        throw std::runtime_error("a tensor has " + std::to_string(ndim) +
+                                 " axes, but a convlab tensor has at most " +
+                                 std::to_string(static_cast<int>(TENSOR_MAX_DIMS)));
+}
+
 /* Returns the gradient, or an empty tensor if autograd did not request a gradient. */
 inline Tensor or_empty(const std::optional<Tensor> &gradient, const Tensor &like)
 {
     return gradient ? *gradient : empty_like(like, {0});
 }
 
-/* Returns the size along an axis, or 0 without this axis: then the check fails. */
+/* Returns the size along an axis, or 0 without this axis: then the check fails. An axis
+ * of -1 is the last one of a tensor without axes. */
 inline int64_t size(const Tensor &tensor, int64_t axis)
 {
-    return axis < tensor.dim() ? tensor.size(axis) : 0;
+    return axis >= 0 && axis < tensor.dim() ? tensor.size(axis) : 0;
 }
 
 inline Ints sizes_of(const Tensor &tensor)
@@ -65,21 +74,29 @@ inline tensor_t view_of(const Tensor &tensor)
 {
     must_be_there(tensor);
     tensor_t view = {};
-    const int64_t ndim = tensor.dim();
-    if (ndim > TENSOR_MAX_DIMS)
-        throw std::runtime_error("a tensor has " + std::to_string(ndim) +
-                                 " axes, but a convlab tensor has at most " +
-                                 std::to_string(static_cast<int>(TENSOR_MAX_DIMS)));
     const auto sizes = tensor.sizes(), strides = tensor.strides();
+    const size_t ndim = sizes.size();
+    must_have_few_axes(ndim);
     view.data = const_cast<void *>(tensor.const_data_ptr());  // inputs stay unchanged
     view.ndim = static_cast<int32_t>(ndim);
     view.dtype = dtype_of(tensor);
     view.device = tensor.is_cuda() ? DEVICE_CUDA : DEVICE_CPU;
-    for (int64_t d = 0; d < ndim; d++) {
+    for (size_t d = 0; d < ndim; d++) {
         view.size[d] = sizes[d];
         view.stride[d] = strides[d];
     }
     return view;
+}
+
+/* Returns the element of a view at an index, which has a number for each axis: in C++
+ * what at1 to at4 are in C, for any dtype. */
+template <typename T, typename... Index>
+T &element_at(const tensor_t &t, Index... index)
+{
+    T *place = static_cast<T *>(t.data);
+    int32_t axis = 0;
+    ((place += index * t.stride[axis++]), ...);
+    return *place;
 }
 
 /* An argument of a kernel: a pointer to a tensor_t, or NULL for an absent tensor.

@@ -56,7 +56,7 @@ static std::tuple<Tensor, Tensor> backward(const Tensor &grad_output,
 
 TORCH_LIBRARY_FRAGMENT(convlab_aten, m)
 {
-    m.def("add(Tensor input, Tensor other, float alpha) -> Tensor");
+    m.def("add(Tensor input, Tensor other, float alpha=1) -> Tensor");
     m.def("add_backward(Tensor grad_output, SymInt[] input_size, SymInt[] other_size, "
           "float alpha, bool[2] output_mask) -> (Tensor, Tensor)");
 }

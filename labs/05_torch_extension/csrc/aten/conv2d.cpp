@@ -59,8 +59,8 @@ static bool direct(std::optional<bool> on)
 
 TORCH_LIBRARY_FRAGMENT(convlab_aten, m)
 {
-    m.def("conv2d(Tensor input, Tensor weight, Tensor? bias, SymInt[2] stride, "
-          "SymInt[2] padding, SymInt[2] dilation, SymInt groups) -> Tensor");
+    m.def("conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, "
+          "SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor");
     m.def("conv2d_backward(Tensor grad_output, Tensor input, Tensor weight, "
           "SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation, SymInt groups, "
           "bool[3] output_mask) -> (Tensor, Tensor, Tensor)");

@@ -29,13 +29,14 @@ using torch::stable::Tensor;
 using Ints = std::vector<int64_t>;  // the C++ type of int[] in a schema
 
 inline void must_be_there(const Tensor &tensor);  // calls.h
+inline void must_have_few_axes(size_t ndim);      // calls.h
 
 /* Returns a new contiguous tensor of these sizes on the device of `like`. The dtype is
  * `like`'s, or `dtype`, such as aoti_torch_dtype_int64(). */
 inline Tensor empty_like(const Tensor &like, const Ints &sizes, int32_t dtype = -1)
 {
-    Ints strides(sizes.size());
-    int64_t stride = 1;
+    must_have_few_axes(sizes.size());
+    int64_t strides[TENSOR_MAX_DIMS] = {}, stride = 1;
     for (size_t d = sizes.size(); d-- > 0;) {
         strides[d] = stride;
         stride *= sizes[d] > 1 ? sizes[d] : 1;
@@ -46,7 +47,7 @@ inline Tensor empty_like(const Tensor &like, const Ints &sizes, int32_t dtype = 
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &device));
     AtenTensorHandle made = nullptr;
     if (aoti_torch_empty_strided(static_cast<int64_t>(sizes.size()), sizes.data(),
-                                 strides.data(), dtype, device, like.get_device_index(),
+                                 strides, dtype, device, like.get_device_index(),
                                  &made)) {
         std::string text;
         for (const int64_t size : sizes)

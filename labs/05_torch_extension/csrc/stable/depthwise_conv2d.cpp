@@ -53,9 +53,8 @@ backward(const Tensor &grad_output, const Tensor &input, const Tensor &weight,
 
 STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
 {
-    m.def(
-        "depthwise_conv2d(Tensor input, Tensor weight, Tensor? bias, SymInt[2] stride, "
-        "SymInt[2] padding, SymInt[2] dilation) -> Tensor");
+    m.def("depthwise_conv2d(Tensor input, Tensor weight, Tensor? bias=None, "
+          "SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1) -> Tensor");
     m.def("depthwise_conv2d_backward(Tensor grad_output, Tensor input, Tensor weight, "
           "SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation, "
           "bool[3] output_mask) -> (Tensor, Tensor, Tensor)");

@@ -12,7 +12,7 @@ static gelu_params_t options_of(const std::string &approximate)
 {
     if (approximate == "none") return {GELU_NONE};
     if (approximate == "tanh") return {GELU_TANH};
-    throw std::runtime_error("gelu: approximate is '" + approximate +
+    throw std::runtime_error("gelu: 'approximate' is '" + approximate +
                              "', expected 'none' or 'tanh'");
 }
 
@@ -44,7 +44,7 @@ static Tensor backward(const Tensor &grad_output, const Tensor &input,
 
 STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
 {
-    m.def("gelu(Tensor input, str approximate) -> Tensor");
+    m.def("gelu(Tensor input, str approximate='none') -> Tensor");
     m.def("gelu_backward(Tensor grad_output, Tensor input, str approximate) -> Tensor");
 }
 

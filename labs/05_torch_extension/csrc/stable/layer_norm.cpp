@@ -20,7 +20,8 @@ static void must_be_last(const Tensor &input, const Ints &normalized_shape)
 {
     must_be_there(input);
     const int64_t ndim = input.dim();
-    if (ndim == 0 || normalized_shape == Ints{input.size(ndim - 1)}) return;
+    const bool one = normalized_shape.size() == 1;
+    if (ndim == 0 || (one && normalized_shape[0] == input.size(ndim - 1))) return;
     std::string text;
     for (const int64_t size : normalized_shape)
         text += (text.empty() ? "" : ", ") + std::to_string(size);
@@ -38,34 +39,41 @@ static Tensor empty_rows(const Tensor &input)
     return empty_like(input, sizes, half ? aoti_torch_dtype_float32() : -1);
 }
 
-/* Computes the rows again whose squares overflowed: their rstd is 0 or NaN. A row that
- * is divided by a power of two has the same output, for an eps that does not count. */
+/* Computes row r again. A row that is divided by a power of two has the same output,
+ * for an eps that does not count. */
 template <typename T>
-static void again(const Tensor &input, const std::optional<Tensor> &weight,
-                  const std::optional<Tensor> &bias, const Tensor &output,
-                  const Tensor &mean, const Tensor &rstd)
+static void row_again(int64_t r, const Tensor &input,
+                      const std::optional<Tensor> &weight,
+                      const std::optional<Tensor> &bias, const Tensor &output,
+                      const Tensor &mean, const Tensor &rstd)
 {
-    const tensor_t from = view_of(input);
-    T *y = static_cast<T *>(view_of(output).data);
+    const tensor_t from = view_of(input), to = view_of(output);
     const T *numbers = static_cast<T *>(from.data);
-    T *m = static_cast<T *>(view_of(mean).data);
-    T *s = static_cast<T *>(view_of(rstd).data);
-    const int64_t D = from.size[from.ndim - 1], R = tensor_numel(&from) / D;
+    const int64_t D = from.size[from.ndim - 1];
     const T part = std::ldexp(T(1), sizeof(T) == sizeof(float) ? -80 : -600);
     const layer_norm_params_t p = {std::numeric_limits<T>::min()};
-    for (int64_t r = 0; r < R; r++) {
-        if (s[r] > 0) continue;
-        const Tensor row = empty_like(input, {D}), result = empty_like(input, {D});
-        const Tensor center = empty_like(input, {}), scale = empty_like(input, {});
-        T *x = static_cast<T *>(view_of(row).data);
-        for (int64_t d = 0; d < D; d++)
-            x[d] = part * numbers[tensor_offset(&from, from.ndim, r * D + d)];
-        run(row, layer_norm_forward_check, layer_norm_forward_kernels, row, weight,
-            bias, p, result, center, scale);
-        std::copy_n(static_cast<T *>(view_of(result).data), D, y + r * D);
-        m[r] = *static_cast<T *>(view_of(center).data) / part;
-        s[r] = *static_cast<T *>(view_of(scale).data) * part;
-    }
+    const Tensor row = empty_like(input, {D}), result = empty_like(input, {D});
+    const Tensor center = empty_like(input, {}), scale = empty_like(input, {});
+    T *x = static_cast<T *>(view_of(row).data);
+    for (int64_t d = 0; d < D; d++)
+        x[d] = part * numbers[tensor_offset(&from, from.ndim, r * D + d)];
+    run(row, layer_norm_forward_check, layer_norm_forward_kernels, row, weight, bias, p,
+        result, center, scale);
+    std::copy_n(static_cast<T *>(view_of(result).data), D,
+                static_cast<T *>(to.data) + r * D);
+    static_cast<T *>(mean.mutable_data_ptr())[r] =
+        *static_cast<T *>(view_of(center).data) / part;
+    static_cast<T *>(rstd.mutable_data_ptr())[r] =
+        *static_cast<T *>(view_of(scale).data) * part;
+}
+
+/* Computes the rows again whose squares overflowed: their rstd is 0 or NaN. */
+template <typename T, typename... Tensors>
+static void again(const Tensor &rstd, const Tensors &...tensors)
+{
+    const T *scale = static_cast<const T *>(rstd.const_data_ptr());
+    for (int64_t r = 0, R = rstd.numel(); r < R; r++)
+        if (!(scale[r] > 0)) row_again<T>(r, tensors..., rstd);
 }
 
 /* The same for both dtypes of the CPU; a card's memory cannot be read here. */
@@ -75,9 +83,9 @@ static void rows_again(const Tensor &input, const std::optional<Tensor> &weight,
 {
     if (input.is_cuda()) return;
     if (input.scalar_type() == ScalarType::Float)
-        again<float>(input, weight, bias, output, mean, rstd);
+        again<float>(rstd, input, weight, bias, output, mean);
     else
-        again<double>(input, weight, bias, output, mean, rstd);
+        again<double>(rstd, input, weight, bias, output, mean);
 }
 
 /* Returns output, mean and rstd. */
@@ -123,8 +131,8 @@ backward(const Tensor &grad_output, const Tensor &input,
 
 STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
 {
-    m.def("layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, "
-          "Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)");
+    m.def("layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
+          "Tensor? bias=None, float eps=1e-05) -> (Tensor, Tensor, Tensor)");
     m.def("layer_norm_backward(Tensor grad_output, Tensor input, Tensor? weight, "
           "Tensor mean, Tensor rstd, float eps, bool[3] output_mask) "
           "-> (Tensor, Tensor, Tensor)");

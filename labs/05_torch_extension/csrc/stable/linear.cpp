@@ -44,7 +44,7 @@ static std::tuple<Tensor, Tensor, Tensor> backward(const Tensor &grad_output,
 
 STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
 {
-    m.def("linear(Tensor input, Tensor weight, Tensor? bias) -> Tensor");
+    m.def("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor");
     m.def("linear_backward(Tensor grad_output, Tensor input, Tensor weight, "
           "bool[3] output_mask) -> (Tensor, Tensor, Tensor)");
 }

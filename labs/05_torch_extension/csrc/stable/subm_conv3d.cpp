@@ -61,9 +61,9 @@ backward(const Tensor &grad_output, const Tensor &features,
 
 STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
 {
-    m.def(
-        "subm_conv3d(Tensor features, Tensor coordinates, Tensor weight, Tensor? bias, "
-        "SymInt[3] dilation) -> (Tensor output, Tensor rulebook, Tensor count)");
+    m.def("subm_conv3d(Tensor features, Tensor coordinates, Tensor weight, "
+          "Tensor? bias=None, SymInt[3] dilation=1) "
+          "-> (Tensor output, Tensor rulebook, Tensor count)");
     m.def("subm_conv3d_backward(Tensor grad_output, Tensor features, "
           "Tensor coordinates, Tensor weight, Tensor rulebook, Tensor count, "
           "SymInt[3] dilation, bool[3] output_mask) -> (Tensor, Tensor, Tensor)");

@@ -52,8 +52,8 @@ static Tensor backward(const Tensor &grad_output, const Ints &input_size,
 
 STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
 {
-    m.def("unfold(Tensor input, SymInt[2] kernel_size, SymInt[2] dilation, "
-          "SymInt[2] padding, SymInt[2] stride) -> Tensor");
+    m.def("unfold(Tensor input, SymInt[2] kernel_size, SymInt[2] dilation=1, "
+          "SymInt[2] padding=0, SymInt[2] stride=1) -> Tensor");
     m.def("unfold_backward(Tensor grad_output, SymInt[2] input_size, "
           "SymInt[2] kernel_size, SymInt[2] dilation, SymInt[2] padding, "
           "SymInt[2] stride) -> Tensor");
