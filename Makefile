@@ -44,7 +44,7 @@ help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo '  T=02_naive_c/conv2d chooses a task, T=02_naive_c/conv2d/01 a rung, LAB=02 a lab'
-	@echo '  ISA=avx2 or ISA=avx512 behind grade, bench or test allows no wider vectors'
+	@echo '  ISA=avx2 or ISA=avx512 allows no wider vectors: make bench T=... ISA=avx2'
 
 # a table that says what is missing is no error of make's; with STRICT=1 it is
 grade: export STRICT ?= 0

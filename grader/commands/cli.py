@@ -22,6 +22,11 @@ from grader.options import Arguments, Option
 USAGE_ERROR = 2
 OWN_SCREEN = ("watch", "batch_worker")
 TYPED = "CONVLAB_TYPED"  # a variable of make: the names that a person typed behind it
+# variables behind make that the Makefile, compilers, PyTorch or the grader itself reads
+_OF_TOOLS = re.compile(
+    "PYTHON|ISA|CC|CXX|NVCC|OBJCOPY|MAX_JOBS|SPEED|SHELL|PATH|TMPDIR|CI|SBATCH|V"
+    "|SOURCE_DATE_EPOCH|(CONVLAB|CUDA|OMP|MKL|LD|MAKE)_?[A-Z_]*"
+)
 _DECLARED = re.compile(r'Option\(\s*"(\w+)",')
 COMMANDS = {
     "grade": "build, check and score; write results.json and the report",
@@ -90,12 +95,13 @@ def owners(name: str) -> list[str]:
 
 
 def _verify(command: str, words: Iterable[str], typed: Iterable[str]) -> None:
-    """Raises GraderError for a word behind the command that is not its option, and for
-    one behind make that is another command's. The other variables of make are not ours.
+    """Raises GraderError for a word behind the command, or a variable behind make, that
+    is neither its option nor a variable of our tools.
     """
     mine = [one.name for one in options_of(command)]
-    strange = [name for name in words if name not in mine]
-    strange += [name for name in typed if name not in mine and owners(name)]
+    strange = list(words)
+    strange += [name for name in typed if not _OF_TOOLS.fullmatch(name)]
+    strange = [name for name in strange if name not in mine]
     for name in strange:
         others = ", ".join(owners(name))
         raise GraderError(

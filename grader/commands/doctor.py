@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
+from ladders import needs
 from rich.table import Column
 
 from grader import working
 from grader.errors import GraderError
 from grader.report.terminal import console, grid_of
 from grader.toolchain import gpu_probe, nvcc, sandbox
-from grader.toolchain.extension import needs
 from grader.toolchain.make import named_compiler, named_cpp, sanitizers_missing
 
 WALL = "student code sees nothing of your files"

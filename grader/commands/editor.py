@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ladders import needs
+
 from grader.course import rungs
 from grader.course.rungs import Rung, Task
 from grader.course.tasks import all_tasks
@@ -68,10 +70,10 @@ def _words(rung: Rung) -> list[str]:
 
 def _extension() -> Iterator[dict[str, Any]]:
     """The C++ of lab 05."""
-    from torch.utils.cpp_extension import include_paths  # takes seconds
-
     sources = sorted((rungs.ROOT / "labs").glob("05_*/csrc/**/*.cpp"))
-    words = [w for path in include_paths() for w in ("-isystem", path)]
+    words = [
+        w for path in needs.cpp_extension().include_paths() for w in ("-isystem", path)
+    ]
     for file in sources:
         stable = [STABLE] if file.parent.name == "stable" else []
         yield _entry(file, [*CPP, *stable, *words])

@@ -16,6 +16,7 @@ from grader.engine import grade as grading
 from grader.engine import merge, plan, results, schedule
 from grader.engine.answers.ledger import Ledger
 from grader.engine.checking import untouched
+from grader.engine.next_task import lab_of
 from grader.engine.score import Results, TaskResult, exit_status
 from grader.errors import GraderError
 from grader.options import FRESH, JOBS, LAB, SEED, Arguments, Option, T, switch, text
@@ -108,7 +109,8 @@ def graded(arguments: Arguments) -> int:
 
 def _advise(found: list[TaskResult], whole: Results) -> None:
     """What is wrong, and what is next."""
-    following = next_step(whole, tasks.offered_tasks())
+    offered = tasks.offered_tasks()
+    following = next_step(whole, offered, {lab_of(result.task) for result in found})
     if not terminal.advice(found) and following.file:
         terminal.remarks(following.lines)
 

@@ -62,6 +62,7 @@ SHIPPED = (  # * also stands for folders
     "labs/[0-9][0-9]_*/bug_hunt/[0-9][0-9]_*.case.toml",
     "labs/05_torch_extension/*.py",
     "labs/05_torch_extension/*.cpp",
+    "labs/05_torch_extension/csrc/level.c",
     "labs/05_torch_extension/*.h",
     "labs/05_torch_extension/convlab_ext/py.typed",
     "labs/05_torch_extension/pyproject.toml",
@@ -221,6 +222,12 @@ def _student_edition(name: str, text: str) -> str:
     return text
 
 
+def _has_solution(name: str) -> bool:
+    """Of files that students write in, and of headers with a marked solution."""
+    marked = name.endswith(".h") and REGION.search((ROOT / name).read_text())
+    return bool(RUNG.fullmatch(name) or marked)
+
+
 def _beside(name: str) -> str:
     """Of an exhibit in two files (lab 05) the other one: one of them has the marks."""
     file = ROOT / name
@@ -315,10 +322,8 @@ def _give(tree: Path) -> None:
     """Add the given objects, and what they are; and the exhibits of bug hunts once
     more, which the students are going to change.
     """
-    built, folder = (
-        build_folder() / "given" / given.arch(),
-        tree / "given" / given.arch(),
-    )
+    built = build_folder() / "given" / given.arch()
+    folder = tree / "given" / given.arch()
     folder.mkdir(parents=True)
     for operator in given.operators():
         given.build(operator, built)
@@ -330,7 +335,7 @@ def _give(tree: Path) -> None:
 
 def _search(names: list[str], tree: Path) -> None:
     """Raises GraderError if a solution's line is left anywhere in the tree."""
-    sources = [ROOT / name for name in names if RUNG.fullmatch(name)]
+    sources = [ROOT / name for name in names if _has_solution(name)]
     if found := leaks.find(tree, leaks.solution_lines(sources)):
         raise GraderError(
             f"the handout would give solutions away in {len(found)} places, the first: "
@@ -376,9 +381,9 @@ def _seal(names: list[str], folder: Path, made: Course | None) -> Path:
     by_task: dict[str, dict[str, bytes]] = {}
     for task in all_tasks():
         for rung in task.rungs:
-            for file in (rung.file, *rung.also):
+            for file in (rung.file, *rung.also, *rung.headers):
                 name = os.path.relpath(file, ROOT)
-                if name in names and RUNG.fullmatch(name):
+                if name in names and _has_solution(name):
                     by_task.setdefault(task.id, {})[name] = file.read_bytes()
     archive, keys = folder / sealed.ARCHIVE, {}
     with zipfile.ZipFile(archive, "w") as locked:

@@ -17,7 +17,6 @@ from grader.commands.batch import SUBMISSIONS
 from grader.commands.submission import Order
 from grader.course import rungs
 from grader.course.foreign import one_line
-from grader.course.tasks import all_tasks
 from grader.engine import results
 from grader.engine.similarity import pairs
 from grader.engine.similarity.known_text import Given
@@ -26,7 +25,6 @@ from grader.errors import GraderError
 from grader.options import Arguments
 from grader.report import terminal
 from grader.report.marks import similar_page
-from grader.solution_marks import solved
 
 EXAMPLE = "make similar COURSE=course.toml SUBMISSIONS=inbox/"
 MOST, LOWEST = 40, 0.25  # pairs on the page, and the score of the last one
@@ -40,7 +38,7 @@ def run(arguments: Arguments) -> int:
         raise GraderError(f"name the folder of the submissions: {EXAMPLE}")
     students = list(_students(order, Path(arguments[SUBMISSIONS])))
     given = Given(order.tree, rungs.ROOT)
-    ranked = pairs.ranked([*students, *exhibits()], given.of, most=MOST)
+    ranked = pairs.ranked(students, given.of, most=MOST)
     found = [pair for pair in ranked if pair.score >= LOWEST]
     count = len({source.who for source in students})
     written = {
@@ -73,15 +71,3 @@ def _students(order: Order, source: Path) -> Iterator[Source]:
         for place in sorted(places):
             text = files[place].decode("utf-8", "replace")
             yield Source(", ".join(job.students), place, text, pairs.topic_of(place))
-
-
-def exhibits() -> Iterator[Source]:
-    """The repaired exhibits of all bug hunts: somebody may hand one in as a rung."""
-    for task in all_tasks():
-        for rung in task.rungs if task.is_hunt else ():
-            assert rung.exhibit
-            text = solved(rung.file.read_text(encoding="utf-8"))
-            place = rung.file.relative_to(rungs.ROOT).as_posix()
-            yield Source(
-                f"exhibit {rung.id}", place, text, rung.exhibit.operator, student=False
-            )

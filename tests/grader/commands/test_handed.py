@@ -90,5 +90,10 @@ def test_solutions_are_locked_until_their_key_is_given_out(made, tmp_path):
     name = "labs/02_naive_c/gelu/00_definition.c"
     assert (tree / "solutions" / name).read_bytes() == (ROOT / name).read_bytes()
     assert "BEGIN SOLUTION" not in (tree / name).read_text()
+    done = opened("03_im2col_cpu/conv2d", keys["03_im2col_cpu/conv2d"])
+    assert done.returncode == 0, done.stderr
+    header = "labs/03_im2col_cpu/conv2d/register_block.h"
+    assert (tree / "solutions" / header).read_bytes() == (ROOT / header).read_bytes()
+    assert "vec_keep" not in (tree / header).read_text()
     data = archive.read_bytes()
     assert b"tensor_numel" not in data and b"status_t" not in data

@@ -230,6 +230,23 @@ def test_help_lists_what_works_and_texts_name_nothing_else(made):
     assert not bad
 
 
+def test_neither_help_nor_a_page_names_a_command_of_the_repository_alone(made):
+    listed = [
+        set(re.findall(r"(?m)^([a-z][a-z-]*):.*## ", (root / "Makefile").read_text()))
+        for root in (ROOT, made.tree)
+    ]
+    withheld = "|".join(listed[0] - listed[1])
+    assert "test" in withheld
+    help_text = run(made.tree, "make", "help").stdout
+    more = "\n".join(line for line in help_text.splitlines() if "  make " not in line)
+    assert not re.findall(rf"\b({withheld})\b", more)
+    pages = [name for name in made.files if name.endswith(".md")]
+    assert len(pages) > 10
+    for name in pages:
+        found = re.findall(rf"`({withheld})`", (made.tree / name).read_text())
+        assert not found, name
+
+
 def test_a_handout_makes_no_handout(made):
     done = grader(made.tree, "handout")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -186,7 +186,7 @@ def test_a_word_that_a_command_does_not_take_is_refused(
         cli.run(command, [word])
 
 
-def test_what_stood_behind_make_is_refused_where_another_command_takes_it(
+def test_what_stood_behind_make_is_refused_unless_a_tool_reads_it(
     tmp_path: Path,
 ) -> None:
     python = f"PYTHON={sys.executable}"
@@ -196,7 +196,12 @@ def test_what_stood_behind_make_is_refused_where_another_command_takes_it(
     place = {"PYTHONPATH": paths, "CONVLAB_BUILD": str(tmp_path)}
     done = make(ROOT, "report", python, "SEED=3", "CUDA=0", "SEDE=3", **place)
     assert "report does not take 'SEED='" in " ".join(done.stderr.split())
-    for behind, before in (("CUDA=0", {}), ("SEDE=3", {}), ("ISA=", {"SEED": "3"})):
+    done = make(ROOT, "report", python, "SEDE=3", **place)
+    assert "report does not take 'SEDE=', it takes no" in " ".join(done.stderr.split())
+    done = make(ROOT, "handout", python, "OUT=build/new", **place)
+    sentence = "handout does not take 'OUT=', it takes COURSE="
+    assert sentence in " ".join(done.stderr.split())
+    for behind, before in (("CUDA=0", {}), ("CC=gcc", {}), ("ISA=", {"SEED": "3"})):
         done = make(ROOT, "report", python, behind, **place, **before)
         assert "there are no results" in done.stderr
 
