@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from signatures import DIRECTIONS
 
+from grader.checks.check_names import CHECKS
 from grader.engine.score import TaskResult
-from grader.report.check_words import CHECKS
 from grader.verdicts import Verdict
 
 _OF = {

@@ -25,7 +25,7 @@ from grader.engine import coverage, next_task
 from grader.engine.grading_step import GradingStep
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report import not_checked
-from grader.report.check_words import check_words
+from grader.report.check_words import check_words, replaced_by
 from grader.report.failure import heat, own_output
 from grader.report.progress import to_write
 from grader.toolchain import given, sandbox
@@ -94,12 +94,13 @@ def progress(total: int) -> Iterator[Callable[[GradingStep], None]]:
         transient=True,
     )
     with working.paused(), bar:
-        line = bar.add_task("starting", total=total)
+        line = bar.add_task("read the files", total=total)
 
         def step(now: GradingStep) -> None:
             if now.ended is None:
                 text = f"{now.rung}  {now.check}"
-                bar.update(line, completed=now.done, description=text)
+                count, of = now.checks or now.done, now.all_checks or total
+                bar.update(line, completed=count, total=of, description=text)
 
         yield step
 
@@ -118,10 +119,15 @@ def _line(now: GradingStep) -> None:
 
 def reused(unchanged: int, total: int) -> str:
     """How much of a result was not asked anew."""
-    files = "1 file has" if unchanged == 1 else f"{unchanged} files have"
+    files = f"{unchanged} of {total} files have"
+    whose = "their results are"
+    if unchanged == 1:
+        files, whose = f"1 of {total} files has", "its results are"
+    if total == 1:
+        files = "the file has"
     return (
-        f"{files} not changed since an earlier grading (of {total}): their results are "
-        "from then. make grade FRESH=1 checks all files again"
+        f"{files} not changed since an earlier grading: {whose} from then. "
+        f"make grade FRESH=1 checks {'it' if total == 1 else 'all files'} again"
     )
 
 
@@ -182,9 +188,8 @@ def _uses(results: list[TaskResult]) -> None:
     for rung in [rung for result in results for rung in result.rungs]:
         for alias, server in rung.uses.items():
             stands_in = server.startswith("given/")
-            given_one = f"{server}, which is used until your own file is right"
-            who = given_one if stands_in else server
-            line = f"  in {rung.rung.id}, {alias} is {who}"
+            until = f", a given object, until {replaced_by(rung, alias)} is right"
+            line = f"  in {rung.rung.id}, {alias} is {server}{until * stands_in}"
             lines.append((stands_in, line))
     few = len(lines) <= FEW_USES
     for stands_in, line in lines:

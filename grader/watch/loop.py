@@ -121,7 +121,7 @@ class Loop:
         view = self.view
         view.panel = ""
         view.checks, view.result = [], None
-        view.begin("starting" if view.took else view.step or "starting")
+        view.begin("read the files" if view.took else view.step or "read the files")
         self.client.ask(view.rung.id, fresh=fresh)
 
     # ---- answers ---------------------------------------------------------------------
@@ -203,7 +203,7 @@ class Loop:
 
     def _all(self) -> None:
         self.view.panel = LIST
-        self.view.begin("starting")
+        self.view.begin("read the files")
         self.client.ask(self.wanted or self.lab or "")
 
     def _debug(self) -> None:

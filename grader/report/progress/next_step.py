@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from grader.course.exhibits import PARTS
@@ -39,13 +39,17 @@ class NextStep:
         return [f"{doing}: {self.reason}.", *command]
 
 
-def next_step(whole: Results | None, tasks: Sequence[Task]) -> NextStep:
-    """Begun and wrong comes first, then the core path, then what lies beyond it."""
+def next_step(
+    whole: Results | None, tasks: Sequence[Task], labs: Collection[str] = ()
+) -> NextStep:
+    """Begun and wrong comes first, then the core path, then what lies beyond it. The
+    tasks of `labs`, which were just graded, come first of each.
+    """
     graded = {result.task.id: result for result in whole.tasks} if whole else {}
     now = merge.standing(whole)
     found = {result.task.id: result for result in now.tasks} if now else {}
     earned = {name: result.points for name, result in found.items()}
-    in_order = in_turn(tasks, earned)
+    in_order = in_turn(tasks, earned, labs)
     for steps, results in ((_wrong, graded), (_unwritten, found), (_slow, found)):
         for task in in_order:
             step = next(steps(task, results.get(task.id)), None)
@@ -86,10 +90,11 @@ def _unwritten(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
     files = [r for r in task.rungs if not _is_written(by_id.get(r.id), open_ones)]
     path = "of the core path" if task.core else "beyond the core path"
     both = "" if len(open_ones) == len(asked) else f", {open_ones[0]} in it"
+    worth = "1 point" if task.points == 1 else f"{shown_points(task.points)} points"
     yield NextStep(
         (files or task.rungs)[0].shown,
         task.id,
-        f"the next task {path}{both}, {shown_points(task.points)} points",
+        f"the next task {path}{both}, {worth}",
     )
 
 

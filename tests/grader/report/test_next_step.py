@@ -12,7 +12,7 @@ from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.engine.answers import as_json
-from grader.engine.next_task import FIRST_LAB, in_turn
+from grader.engine.next_task import FIRST_LAB, in_turn, lab_of
 from grader.engine.score import Results
 from grader.report import page, terminal
 from grader.report.progress.next_step import NextStep, next_step
@@ -70,6 +70,34 @@ def test_without_results_it_is_the_first_file_of_the_core_path() -> None:
     assert found.file == FIRST_CORE.rungs[0].shown
     assert "core path" in found.reason
     assert found.command == f"make watch T={FIRST_CORE.id}"
+
+
+def test_after_a_lab_was_graded_its_own_files_come_first() -> None:
+    """Points in another lab change nothing, and the core path stays first."""
+    begun = whole()
+    for entry in begun["tasks"]:
+        if not entry["id"].startswith("01"):
+            entry["rungs"] = []
+    results = as_json.results(begun)
+    for lab in ("03_im2col_cpu", "05_torch_extension"):
+        found = next_step(results, TASKS, {lab})
+        assert found.task == next(t.id for t in TASKS if t.core and lab_of(t) == lab)
+    assert next_step(results, TASKS).task == FIRST_CORE.id
+    for entry, old in zip(begun["tasks"], whole()["tasks"]):
+        if entry["core"] and entry["id"].startswith("03"):
+            entry["rungs"] = old["rungs"]
+    found = next_step(as_json.results(begun), TASKS, {"03_im2col_cpu"})
+    assert found.task == FIRST_CORE.id  # the core path of lab 03 is done
+
+
+def test_unchanged_files_are_counted_in_a_right_sentence() -> None:
+    assert terminal.reused(1, 1).startswith(
+        "the file has not changed since an earlier grading: its results are from then"
+    )
+    assert terminal.reused(1, 3).startswith("1 of 3 files has not changed")
+    assert ": its results are from then" in terminal.reused(1, 3)
+    assert terminal.reused(2, 3).startswith("2 of 3 files have not changed")
+    assert ": their results are from then" in terminal.reused(2, 3)
 
 
 def test_where_all_is_right_nothing_is_left() -> None:
