@@ -21,7 +21,7 @@ from pathlib import Path
 
 from signatures import SIGNATURES
 
-from grader.commands.similar import exhibits
+from grader.course.tasks import all_tasks
 from grader.engine.similarity import pairs
 from grader.engine.similarity.known_text import Given
 from grader.engine.similarity.pairs import LEAST, Pair, Source
@@ -62,13 +62,21 @@ HEAD = ["seed", "copies", "lowest copy", "highest honest pair", "honest above a 
 
 def honest() -> list[Source]:
     """The honest files with enough text to compare."""
-    found = [*_rungs(), *_parts(), *exhibits(), *_wrong()]
+    found = [*_rungs(), *_parts(), *_exhibits(), *_wrong()]
     theirs = given()
     return [
         Source(one.who, one.place, one.text, one.topic)
         for one in found
         if len(pairs.own(one, theirs.of(one.topic))) >= LEAST
     ]
+
+
+def _exhibits() -> Iterator[Source]:
+    for task in all_tasks():
+        for rung in task.rungs if task.is_hunt else ():
+            text = solved(rung.file.read_text(encoding="utf-8"))
+            place = rung.file.relative_to(ROOT).as_posix()
+            yield Source(f"exhibit {rung.id}", place, text, rung.operator)
 
 
 def _rungs() -> Iterator[Source]:

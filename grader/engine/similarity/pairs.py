@@ -24,13 +24,12 @@ LEAST = 8  # fingerprints of a file: a shorter one is not compared
 
 @dataclass(frozen=True)
 class Source:
-    """A file of a student, or another source that a student may have used."""
+    """A file of a student."""
 
     who: str
     place: str  # labs/02_naive_c/gelu/00_definition.c
     text: str
     topic: str  # files of one topic are compared
-    student: bool = True  # False: an exhibit, which is compared with students alone
 
 
 @dataclass(frozen=True)
@@ -77,15 +76,11 @@ def ranked(
         for number in numbers:
             whole[number] += weight
         for one, other in combinations(numbers, 2):
-            if _comparable(sources[one], sources[other]):
+            if sources[one].who != sources[other].who:
                 shared[one, other] += weight
     scores = {pair: shared[pair] / max(whole[i] for i in pair) for pair in shared}
     best = sorted(scores, key=lambda pair: (-scores[pair], pair))[:most]
     return [_pair(sources, marks, pair, scores[pair]) for pair in best]
-
-
-def _comparable(one: Source, other: Source) -> bool:
-    return one.who != other.who and (one.student or other.student)
 
 
 def own(source: Source, given: Collection[int]) -> Fingerprints:

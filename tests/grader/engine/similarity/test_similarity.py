@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from grader.commands import cli
-from grader.commands.similar import exhibits
 from grader.course import rungs
 from grader.engine.similarity import pairs, winnowing
 from grader.engine.similarity.known_text import Given
@@ -138,16 +137,6 @@ def test_starters_and_solutions_do_not_count(tree, place, make):
     assert not pairs.ranked(both, given.of, most=9)
     if make is solved and place == GELU:  # a repair alone is too short
         assert pairs.ranked(both, Given(tree, None).of, most=9)
-
-
-def test_a_repaired_exhibit_that_is_handed_in_as_a_rung_is_seen(tree):
-    exhibit = "03_im2col_cpu/bug_hunt/00_narrow_kernel"  # of an operator of a task
-    repaired = solved((rungs.ROOT / f"labs/{exhibit}.c").read_text())
-    text = planted.copied(repaired, ".c", 1)
-    mine = source("alice", text, "labs/03_im2col_cpu/conv2d/05_mine.c")
-    found = pairs.ranked([mine, *exhibits()], Given(tree, None).of, most=9)
-    assert found[0].other.who == f"exhibit {exhibit}"
-    assert found[0].score > 0.8 and all(p.one.student for p in found)
 
 
 # ---- the command ---------------------------------------------------------------------
