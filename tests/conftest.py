@@ -165,8 +165,8 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("build")
     os.environ["CONVLAB_BUILD"] = str(folder)
     os.environ["SPEED"] = "off"  # tests assert values and verdicts, never times
-    names = {cli.TYPED, *cli.declared()}  # what a make above was told
-    for name in ("COLUMNS", *names):  # readline's
+    of_a_make_above = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", cli.TYPED, *cli.declared()}
+    for name in ("COLUMNS", *of_a_make_above):  # readline's
         os.environ.pop(name, None)
     # what torch.compile keeps for later runs does not fit another instruction set
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "inductor")

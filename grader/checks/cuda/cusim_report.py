@@ -131,7 +131,7 @@ def finding(
 
 def as_question(sentence: str) -> str:
     """A sentence about an exhibit: a question in place of the repair."""
-    return _BETWEEN.sub(_ORDERS, sentence)
+    return _BETWEEN.sub(_ORDERS, sentence).replace("?. ", "? ")
 
 
 def _place(found: cusim.Finding) -> str | None:
