@@ -31,6 +31,8 @@ def laid(layout: str, *shape: int) -> Tensor:
         return x.mT.contiguous().mT
     if layout == "sliced":
         return x.repeat_interleave(2, 3)[..., ::2]
+    if layout == "every second image":
+        return x.repeat_interleave(2, 0)[::2]
     if layout == "stretched":
         return x[:, :1].expand(shape)
     return x
@@ -42,9 +44,17 @@ LAYOUTS = (
     "last, every second channel",
     "turned",
     "sliced",
+    "every second image",
     "stretched",
 )
-SIZES = ((2, 4, 5, 6), (2, 1, 5, 6), (1, 4, 5, 6), (2, 4, 1, 1), (0, 4, 5, 6))
+SIZES = (
+    (2, 4, 5, 6),
+    (2, 1, 5, 6),
+    (1, 4, 5, 6),
+    (2, 4, 1, 1),
+    (2, 1, 1, 1),
+    (0, 4, 5, 6),
+)
 each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 each_size = pytest.mark.parametrize("size", SIZES, ids=str)
 

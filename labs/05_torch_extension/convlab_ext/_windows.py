@@ -87,12 +87,14 @@ def channels_last(images: Tensor) -> bool:
     strides = images.stride()
     if strides[1] > strides[3]:  # nearly always
         return False
-    within, sizes = 0, images.shape
+    sizes = images.shape
+    if strides[1] == sizes[2] * strides[2]:  # both layouts at once, as (N, 1, 1, 1)
+        return False
+    within = 0
     for axis in (1, 3, 2, 0):
-        size, stride = sizes[axis], strides[axis]
-        if size == 0 or stride < within or (axis == 0 and stride == strides[1]):
+        if sizes[axis] == 0 or strides[axis] < within:
             return False
-        within = stride * size
+        within = sizes[axis] * strides[axis]
     return strides[1] > 0
 
 
