@@ -25,9 +25,9 @@ from grader.solution_marks import REGION, starter
 from grader.verdicts import Verdict
 from tests import ROOT, put
 from tests.labs.test_block_loops import (
-    BLOCKS,
     COMPILERS,
     ISAS,
+    block,
     compiled,
     is_product,
     sources,
@@ -111,7 +111,7 @@ def test_a_register_block_is_in_the_rung_alone(
 ) -> None:
     """Its loop is found in the object code if the rung defines it, else not."""
     rung = NAMED["10_winograd_4x4"]
-    rows, vectors = BLOCKS["CHANNEL_ROWS", isa]
+    rows, vectors = block(HEADER.read_text(), isa)
     plain = compiled(in_handout(rung).file, compiler, isa, "f32", tmp_path)
     assert [loop for loop in plain if is_product(loop)] == []
     file = in_handout(rung, with_own_block(rung)).file
