@@ -109,6 +109,19 @@ class Cluster:
         pid = self._daemons[node].pid
         self._spaces[node] = until(lambda: _space(pid) != _space() and _space(pid))
 
+    def stop(self, node: str) -> None:
+        """All processes of a node stand still."""
+        self._signal(node, signal.SIGSTOP)
+
+    def go_on(self, node: str) -> None:
+        """They go on."""
+        self._signal(node, signal.SIGCONT)
+
+    def _signal(self, node: str, number: signal.Signals) -> None:
+        for process in _inside(self._spaces[node]):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
+
     def power_off(self, node: str) -> None:
         """All processes of a node are killed."""
         space = self._spaces.pop(node)

@@ -129,12 +129,27 @@ def test_without_slurm_a_sentence_says_so(monkeypatch):
 
 
 def graded_on(school: Class, node: str) -> list[str]:
-    """The jobs that a node has now."""
+    """The jobs that a node has now, without a result."""
     found = []
     for file in (school.jobs() / "leases").glob("[!.]*"):
         with contextlib.suppress(FileNotFoundError):
             found += [file.stem] if file.read_text().startswith(f"{node}-") else []
-    return found
+    return [job for job in found if not result(school, job).exists()]
+
+
+def result(school: Class, job: str) -> Path:
+    """Where the result of a job is put."""
+    return school.jobs() / "results" / f"{job}.json"
+
+
+def stopped_job(school: Class, nodes: Cluster, node: str) -> str:
+    """A job that a node cannot finish: the node has it, and stands still."""
+    while True:
+        until(lambda: graded_on(school, node), SECONDS)
+        nodes.stop(node)
+        if found := graded_on(school, node):
+            return found[0]
+        nodes.go_on(node)  # it had just finished
 
 
 @needs_slurm
@@ -150,9 +165,9 @@ def test_a_class_is_graded_although_a_node_dies(tmp_path, nodes):
 
     words = {"ENGINE": "slurm", "JOBS": "3"}
     main = school.batch("loud", **words)
-    (lost, *_) = until(lambda: graded_on(school, "one"), SECONDS)
+    lost = stopped_job(school, nodes, "one")
     nodes.power_off("one")
-    until((school.jobs() / "results" / f"{lost}.json").exists, SECONDS)
+    until(result(school, lost).exists, SECONDS)
     assert (school.jobs() / "leases" / f"{lost}.1").read_text().startswith("one-")
     main.send_signal(signal.SIGINT)
     said = main.communicate(timeout=SECONDS)[0]
