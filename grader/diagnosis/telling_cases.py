@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from grader.operators import Case, Operator
@@ -26,6 +25,8 @@ _CONVOLUTION: list[dict[str, Any]] = [
     {"N": 2, "OC": 9, "layout": {"bias": "gaps"}},
     {"N": 2, "layout": {"input": "transposed", "grad_output": "transposed"}},
 ]
+_MULTIPLIED = {"OC": 12, "IC": 6}
+_PIXELS = {"N": 3, "IC": 2, "IH": 9, "IW": 11, "kernel_size": [3, 2]}
 _UNFOLD: list[dict[str, Any]] = [
     {},
     {"padding": [1, 1], "kernel_size": [5, 5]},
@@ -119,53 +120,42 @@ _POINTS: list[dict[str, Any]] = [
 ]
 
 
-def _lines(name: str) -> list[Mapping[str, Any]]:
-    if name == "conv2d":
-        return [{**_IMAGE, **line} for line in _CONVOLUTION]
-    if name == "depthwise_conv2d":
-        own = [
-            {k: v for k, v in line.items() if k != "groups"} for line in _CONVOLUTION
-        ]
-        return [{**_IMAGE, **line, "OC": 12, "IC": 6} for line in own]
-    if name == "unfold":
-        image = {"N": 3, "IC": 2, "IH": 9, "IW": 11, "kernel_size": [3, 2]}
-        return [{**image, **line} for line in _UNFOLD]
-    if name == "matmul":
-        return [
-            {"shapes": {"input": a, "other": b}, "layout": layout}
-            for a, b, layout in _MATRICES
-        ]
-    if name == "linear":
-        return [
-            {"shapes": {"input": a}, "IC": a[-1], "OC": OC, "layout": layout}
-            for a, OC, layout in _ROWS
-        ]
-    if name == "gelu":
-        return [
-            {"shapes": {"input": a}, "approximate": form, "layout": layout}
-            for a, layout in _NUMBERS
-            for form in ("none", "tanh")
-        ]
-    if name == "subm_conv3d":
-        return [{**_CLOUD, **line} for line in _POINTS]
-    if name == "layer_norm":
-        return [
-            {"shapes": {"input": a}, "D": a[-1], "eps": eps, "layout": layout}
-            for a, eps, layout in _NORMS
-        ]
-    if name == "add":
-        return [
-            {"shapes": {"input": a, "other": b}, "alpha": alpha, "layout": layout}
-            for a, b, alpha, layout in _SUMS
-        ]
-    if name == "lltm":
-        return list(_CELLS)
-    return []
+_LINES: dict[str, list[dict[str, Any]]] = {  # by operator
+    "conv2d": [{**_IMAGE, **line} for line in _CONVOLUTION],
+    "depthwise_conv2d": [
+        {k: v for k, v in (_IMAGE | line | _MULTIPLIED).items() if k != "groups"}
+        for line in _CONVOLUTION
+    ],
+    "unfold": [{**_PIXELS, **line} for line in _UNFOLD],
+    "matmul": [
+        {"shapes": {"input": a, "other": b}, "layout": layout}
+        for a, b, layout in _MATRICES
+    ],
+    "linear": [
+        {"shapes": {"input": a}, "IC": a[-1], "OC": OC, "layout": layout}
+        for a, OC, layout in _ROWS
+    ],
+    "gelu": [
+        {"shapes": {"input": a}, "approximate": form, "layout": layout}
+        for a, layout in _NUMBERS
+        for form in ("none", "tanh")
+    ],
+    "subm_conv3d": [{**_CLOUD, **line} for line in _POINTS],
+    "layer_norm": [
+        {"shapes": {"input": a}, "D": a[-1], "eps": eps, "layout": layout}
+        for a, eps, layout in _NORMS
+    ],
+    "add": [
+        {"shapes": {"input": a, "other": b}, "alpha": alpha, "layout": layout}
+        for a, b, alpha, layout in _SUMS
+    ],
+    "lltm": _CELLS,
+}
 
 
 def extra_cases(operator: Operator) -> list[Case]:
     """More cases of an operator, all small, of random values."""
     return [
         operator.case({**line, "name": f"diagnosis_{i}"})
-        for i, line in enumerate(_lines(operator.name))
+        for i, line in enumerate(_LINES.get(operator.name, []))
     ]
