@@ -43,37 +43,17 @@ SHOWN = 10  # variables
 POISON = 0x5A5A0000  # of an int32, with a tag in its low half (protocol.h)
 LARGEST = 1 << 40  # an index beyond is a variable that was never set
 
+SETTINGS = (
+    *("auto-load off", "debuginfod enabled off", "startup-with-shell off"),
+    *("disable-randomization off", "width 0", "print frame-arguments all"),
+    *("print elements 4", "print frame-info source-and-location"),
+    "environment ASAN_OPTIONS=abort_on_error=1",
+    "environment UBSAN_OPTIONS=abort_on_error=1",
+)
 GDB = (
-    "gdb",
-    "-q",
-    "-nx",
-    "-nh",
-    "-batch",
-    "-iex",
-    "set auto-load off",
-    "-iex",
-    "set debuginfod enabled off",
-    "-iex",
-    "set startup-with-shell off",
-    "-iex",
-    "set disable-randomization off",
-    "-iex",
-    "set width 0",
-    "-iex",
-    "set print frame-arguments all",
-    "-iex",
-    "set print elements 4",
-    "-iex",
-    "set print frame-info source-and-location",
-    "-iex",
-    "set environment ASAN_OPTIONS=abort_on_error=1",
-    "-iex",
-    "set environment UBSAN_OPTIONS=abort_on_error=1",
-    "-ex",
-    "run",
-    "-ex",
-    "backtrace -full 16",
-    "--args",
+    *("gdb", "-q", "-nx", "-nh", "-batch"),
+    *(word for one in SETTINGS for word in ("-iex", f"set {one}")),
+    *("-ex", "run", "-ex", "backtrace -full 16", "--args"),
 )
 
 _FRAME = re.compile(

@@ -21,7 +21,6 @@ from grader.verdicts import Verdict
 
 VERDICTS = (Verdict.WRONG_CONTRACT, Verdict.CRASH)
 IN_ORDER = "the gradients have the right shapes in the order of forward's arguments"
-SIZES = re.compile(r"RuntimeError: .*\b(sizes?|shapes?)\b")
 
 _GRADIENT = re.compile(r"a gradient of shape \[([\d, ]+)\] for 'input'")
 _OUTPUT = re.compile(r"'output' has shape \(([\d, ]+)\), expected")
