@@ -16,7 +16,6 @@ GARBAGE = Mistake(
     "accumulated_into_garbage",
     "a sum was added to the old contents of an output: before you write an output, "
     "its contents are undefined",
-    (),
 )
 
 

@@ -79,5 +79,5 @@ class Mistake:
 
     name: str
     sentence: str  # for the student: what it is, not what to write
-    formulas: tuple[Formula, ...]
+    formulas: tuple[Formula, ...] = ()  # none: another sign proves it
     together: bool = False  # all tensors that it changes have to show it

@@ -13,53 +13,44 @@ CHANGED_IN_PLACE = Mistake(
     "changed_in_place",
     "an operation in place (x += y, x.mul_(y), out=x) changes numbers that are still "
     "needed: compute a new tensor",
-    (),
 )
 CUT_FROM_GRAPH = Mistake(
     "cut_from_graph",
     "autograd does not see that the result depends on the inputs",
-    (),
 )
 GRADIENTS_MISCOUNTED = Mistake(
     "gradients_miscounted",
     "backward must return one value for each argument of forward after ctx",
-    (),
 )
 NEEDS_IGNORED = Mistake(
     "needs_input_grad_ignored",
     "ctx.needs_input_grad says which gradients are wanted: compute only these "
     "gradients",
-    (),
 )
 REORDERED = Mistake(
     "gradients_swapped",
     "backward must return the gradients in the order of forward's arguments",
-    (),
 )
 OUTPUT_SAVED = Mistake(
     "output_saved",
     "backward cannot compute a gradient without the tensor that forward did not save",
-    (),
 )
 FOLD_ARGUMENTS = Mistake(
     "fold_arguments_swapped",
     "arguments of fold or unfold are exchanged: pass them by name",
-    (),
 )
 FOLD_SIZE = Mistake(
     "fold_size_of_output",
     "fold adds the columns into an image: output_size must be (IH, IW)",
-    (),
 )
 NOT_CROPPED = Mistake(
     "gradient_not_cropped",
     "this gradient has the size of the padded image: crop the padding from it",
-    (),
 )
 
 
 def _miscounted(how: str) -> Mistake:
-    return Mistake("windows_miscounted", f"the number of windows is counted {how}", ())
+    return Mistake("windows_miscounted", f"the number of windows is counted {how}")
 
 
 COUNTED = {  # how windows are counted wrongly
