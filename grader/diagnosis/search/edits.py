@@ -26,6 +26,7 @@ from grader.diagnosis.search.sums import (
     Term,
     loops_of,
 )
+from grader.diagnosis.which_cases import listed
 
 KINDS = ("oh ow kh kw", "group filter ic oc", "row ic oc", "b m n k")  # are confused
 INSTEAD = {  # what people write for an option of a window
@@ -91,7 +92,7 @@ def edits(sum_: Sum, target: str, form: Form) -> Iterator[Edit]:
         words = f"{words} {_sum_words(sum_)}"
         yield Edit("factor_wrong", words, made, words)
     for loops in (*_subsets(summed(sum_, target), 3), *form.counts):
-        words = f"a sum divided by the number of iterations over {_listed(loops)}"
+        words = f"a sum divided by the number of iterations over {listed(loops)}"
         made = replace(sum_, mean_over=tuple(loops))
         yield Edit("sum_averaged", words, made, f"averaged over {','.join(loops)}")
     for key, change in form.others.items():
@@ -240,7 +241,7 @@ def _ranges(sum_: Sum, target: str, form: Form) -> Iterator[Edit]:
         kept = ((loop,) for loop in loops if loop not in inside)
         for some in (*_subsets(inside, 3), *kept):
             made = replace(sum_, skipped=dict.fromkeys(some, ends))
-            words = f"the {which} iteration over {_listed(some)} alone"
+            words = f"the {which} iteration over {listed(some)} alone"
             yield Edit("one_iteration", words, made, f"{which} {','.join(some)}")
         meet = [tuple(inside)] if inside and sum_.padded else []
         for some in form.writes.get(target, meet):
@@ -385,7 +386,3 @@ def _variable(loop: str) -> str:
         return f"({name.upper()} - 1)"
     expression = name.partition("[")[0]
     return name if expression.isidentifier() and expression != "oc" else expression
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words[:-1]) + f" and {words[-1]}" if len(words) > 1 else words[0]

@@ -18,8 +18,7 @@ from grader.diagnosis.search.named_steps import PROGRAMS
 
 def name_by_search(operator: str, trials: Sequence[Trial]) -> list[tuple[str, Mistake]]:
     """A mistake for each wrong tensor; nothing if one of them has none."""
-    with_numbers = [trial for trial in trials if not trial.empty]
-    small_first = sorted(with_numbers, key=_size)
+    small_first = sorted((t for t in trials if not t.empty), key=_size)
     if not any(trial.failed for trial in small_first):
         return []
     if operator in FORMS:

@@ -28,6 +28,7 @@ WINDOW = (
     (("stride_w", "ow"), ("dilation_w", "kw"), ("-padding_w", "")),
 )
 AXES = ("hw", "h", "w")
+IGNORED = {"stride": 1, "padding": 0, "dilation": 1}  # what an ignored option counts as
 UNPADDED = (WINDOW[0][:-1], WINDOW[1][:-1])
 IN_PLANES = (
     (("0", "oh"), ("0", "kh")),
@@ -76,13 +77,9 @@ def _of_unfold(s: Setting) -> Numbers:
     o = _options(s)
     ranges = {"n": N, "ic": IC, "kh": KH, "kw": KW, **_rests(o)}
     for a, extent, k in zip("hw", extents, (KH, KW)):
-        right = [o[f"{name}_{a}"] for name in ("stride", "padding", "dilation")]
+        right = [o[f"{name}_{a}"] for name in IGNORED]
         ranges[f"o{a}"] = _windows(extent, k, *right)
-        for at, name, value in (
-            (0, "stride", 1),
-            (1, "padding", 0),
-            (2, "dilation", 1),
-        ):
+        for at, (name, value) in enumerate(IGNORED.items()):
             wrong = [*right[:at], value, *right[at + 1 :]]
             ranges[f"o{a} without {name}"] = max(0, _windows(extent, k, *wrong))
     OH, OW = ranges["oh"], ranges["ow"]
@@ -103,7 +100,7 @@ def _options(s: Setting) -> dict[str, int]:
     """stride_h, stride_w, padding_h ..."""
     return {
         f"{name}_{axis}": int(value)
-        for name in ("stride", "padding", "dilation")
+        for name in IGNORED
         for axis, value in zip("hw", s.options[name])
     }
 
@@ -122,7 +119,7 @@ def _of_columns() -> dict[str, Change]:
         for order in ((0, *rows, 4, 5), (0, *rows, 5, 4), (0, 4, 5, 1, 2, 3)):
             if order != (0, 1, 2, 3, 4, 5):
                 made[f"order {order}"] = other("input", orders={"output": order})
-    for name, axes in itertools.product(("stride", "padding", "dilation"), AXES):
+    for name, axes in itertools.product(IGNORED, AXES):
         ranges = {f"o{a}": f"o{a} without {name}" for a in axes}
         column = ((ranges.get("ow", "ow"), "oh"), ("1", "ow"))
         output = (*plain("n", "ic", "kh", "kw"), (("0", "oh"),), column)
