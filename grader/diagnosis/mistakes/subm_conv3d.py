@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import torch
@@ -30,12 +29,6 @@ def _any_sample(s: Setting, inputs: Tensors) -> T | None:
     made = formulas.reference(s, whole)
     return None if made is None else made[of]
 
-
-OF_ONE_SAMPLE = known(
-    "batch_ignored",
-    "points of different samples are treated as one point: the key must contain n",
-    "* search any_sample*",
-)
 
 MISTAKES = (
     known(
@@ -102,12 +95,11 @@ MISTAKES = (
         "the kernel positions are spaced with the wrong dilation",
         "* search dilation_*",
     ),
-    replace(
-        OF_ONE_SAMPLE,
-        formulas=(
-            *OF_ONE_SAMPLE.formulas,
-            formulas.forward_only(formulas.through(_any_sample)),
-        ),
+    known(
+        "batch_ignored",
+        "points of different samples are treated as one point: the key must contain n",
+        "* search any_sample*",
+        formulas.forward_only(formulas.through(_any_sample)),
     ),
     known(
         "nobody_read",

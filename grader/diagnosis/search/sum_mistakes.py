@@ -40,20 +40,24 @@ def _all_large(form: Form, trials: Sequence[Trial]) -> bool:
     return all(math.prod(count) > FIRST for count in counts)
 
 
-def known(operator: str, name: str, sentence: str, *keys: str) -> Mistake:
+def known(operator: str, name: str, sentence: str, *keys: str | Formula) -> Mistake:
     """A known mistake as edits. Each key has the tensor that is wrong in front, for
     example "grad_weight no input"; "*" stands for anything.
     """
-    made = [
-        formula
-        for key in keys
-        for result in _results(FORMS[operator])
-        for edit in _edits(operator, result)
-        if _selects(key, edit.key)
-        for formula in edit.formulas
-    ]
+    made = [one for key in keys for one in _selected(operator, key)]
     assert made, name
     return Mistake(name, sentence, tuple(made))
+
+
+def _selected(operator: str, key: str | Formula) -> Iterator[Formula]:
+    """The formulas of all edits that a key selects."""
+    if not isinstance(key, str):
+        yield key
+        return
+    for result in _results(FORMS[operator]):
+        for edit in _edits(operator, result):
+            if _selects(key, edit.key):
+                yield from edit.formulas
 
 
 def _selects(key: str, other: str) -> bool:
