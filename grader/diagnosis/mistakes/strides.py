@@ -17,60 +17,27 @@ SENTENCE = (
 )
 
 
-def _last_axis_dense(tensor: torch.Tensor) -> torch.Tensor:
-    """The last axis taken for dense, the others by their strides."""
-    if not tensor.dim():
-        return tensor
-    return formulas.taken_for(tensor, tensor.shape, [*tensor.stride()[:-1], 1])
-
-
-def _first_axis_dense(tensor: torch.Tensor) -> torch.Tensor:
-    """The step along the first axis taken from the sizes, the others by strides."""
-    if tensor.dim() < 2:
-        return tensor
-    first = formulas.row_major(tensor.shape)[0]
-    return formulas.taken_for(tensor, tensor.shape, [first, *tensor.stride()[1:]])
-
-
-def _matrix_by_strides(tensor: torch.Tensor) -> torch.Tensor:
-    """The last two axes by their strides, all in front of them taken from the sizes."""
-    if tensor.dim() < 3:
-        return tensor
-    front = formulas.row_major(tensor.shape)[:-2]
-    return formulas.taken_for(tensor, tensor.shape, [*front, *tensor.stride()[-2:]])
-
-
-def _matrix_dense(tensor: torch.Tensor) -> torch.Tensor:
-    """The last two axes taken for dense, all in front of them by their strides."""
-    if tensor.dim() < 2:
-        return tensor
-    matrix = formulas.row_major(tensor.shape)[-2:]
-    return formulas.taken_for(tensor, tensor.shape, [*tensor.stride()[:-2], *matrix])
-
-
-def _broadcast_kept(tensor: torch.Tensor) -> torch.Tensor:
-    """Strides taken from the sizes where they are not 0."""
-    steps = formulas.row_major(tensor.shape)
-    kept = [step if s else 0 for step, s in zip(steps, tensor.stride())]
-    return formulas.taken_for(tensor, tensor.shape, kept)
-
-
-VIEWS = (
-    _broadcast_kept,
-    formulas.as_if_contiguous,
-    _last_axis_dense,
-    _first_axis_dense,
-    _matrix_by_strides,
-    _matrix_dense,
+#: which strides the code uses, by those from the sizes and those of the tensor
+VIEWS: tuple[Callable[[list[int], list[int]], list[int]], ...] = (
+    lambda dense, own: [step if s else 0 for step, s in zip(dense, own)],
+    lambda dense, own: dense,
+    lambda dense, own: own[:-1] + dense[-1:],
+    lambda dense, own: dense[:1] + own[1:],
+    lambda dense, own: dense[:-2] + own[-2:],
+    lambda dense, own: own[:-2] + dense[-2:],
 )
 
 
-def _reading(
-    names: tuple[str, ...],
-    view: Callable[[torch.Tensor], torch.Tensor],
-    *,
-    whole: bool = False,
-) -> Formula:
+DENSE = 1  # of VIEWS
+
+
+def _seen(tensor: torch.Tensor, view: int) -> torch.Tensor:
+    """The tensor as it is read with the strides of a view."""
+    steps = VIEWS[view](formulas.row_major(tensor.shape), list(tensor.stride()))
+    return formulas.taken_for(tensor, tensor.shape, steps)
+
+
+def _reading(names: tuple[str, ...], view: int, *, whole: bool = False) -> Formula:
     """These inputs seen so; `whole`: only those of the output's shape."""
 
     def formula(setting: Setting) -> Answers | None:
@@ -86,9 +53,9 @@ def _reading(
         grad &= any(not g.is_contiguous() for g in setting.grads)
         if not strided and not grad:
             return {}
-        wrong = setting.input(**{n: view(setting.inputs[n]) for n in strided})
+        wrong = setting.input(**{n: _seen(setting.inputs[n], view) for n in strided})
         if grad:
-            wrong = wrong.grad(view)
+            wrong = wrong.grad(lambda t: _seen(t, view))
         return formulas.through(formulas.references)(wrong)
 
     return formula
@@ -99,9 +66,9 @@ def strides_ignored(*names: str) -> Mistake:
     everything = (*names, "grad_output")
     wrong = [
         _reading(some, view)
-        for view in VIEWS
+        for view in range(len(VIEWS))
         for count in range(len(everything), 0, -1)
         for some in itertools.combinations(everything, count)
     ]
-    wrong.append(_reading(everything, formulas.as_if_contiguous, whole=True))
+    wrong.append(_reading(everything, DENSE, whole=True))
     return Mistake("strides_ignored", SENTENCE, tuple(wrong))
