@@ -346,12 +346,8 @@ def _double(tensor: torch.Tensor) -> torch.Tensor:
     """The same numbers in double, behind the same strides."""
     if tensor.dtype is torch.float64 or not tensor.is_floating_point():
         return tensor
-    once = tuple(slice(0, 1) if s == 0 else slice(None) for s in tensor.stride())
-    last = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))
-    made = torch.zeros(max(0, last) + 1, dtype=torch.float64)
-    view = made.as_strided(tensor.shape, tensor.stride())
-    view[once] = tensor[once].double()
-    return view
+    made: torch.Tensor = formulas.memory(tensor).double()
+    return made.as_strided(tensor.shape, tensor.stride())
 
 
 def _expected_or_nan(e: Expected) -> torch.Tensor:
