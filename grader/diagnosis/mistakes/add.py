@@ -54,16 +54,8 @@ def _gradients_swapped() -> Iterator[Formula]:
             made["grad_input"] = s.truth["grad_input"] * s.options["alpha"]
         return {**made, **_without_alpha(s)}
 
-    def by_tensor(s: Setting) -> Answers:
-        if len(s.truth) < 2 or s.inputs["input"].shape != s.inputs["other"].shape:
-            return dict.fromkeys(s.truth)
-        return {
-            "grad_input": s.truth["grad_other"],
-            "grad_other": s.truth["grad_input"],
-        }
-
     yield formulas.backward_only(by_alpha)
-    yield formulas.backward_only(by_tensor)
+    yield formulas.exchanged("grad_input", "grad_other")
 
 
 # ---- broadcasting --------------------------------------------------------------------
@@ -225,7 +217,7 @@ MISTAKES = (
         "alpha multiplies the first operand: it must multiply the second",
         (_output(lambda a, b, alpha: alpha * a + b),),
     ),
-    formulas.gradients_swapped(_gradients_swapped()),
+    formulas.gradients_swapped(*_gradients_swapped()),
     Mistake(
         "alpha_twice",
         "alpha is used twice",

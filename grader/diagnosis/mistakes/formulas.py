@@ -8,7 +8,7 @@ infinity "never written".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -144,6 +144,19 @@ def both(first: Formula, second: Formula) -> Formula:
     return formula
 
 
+def exchanged(first: str, second: str) -> Formula:
+    """Two answers of one shape, each in the other one's place."""
+
+    def formula(setting: Setting) -> Answers | None:
+        truth = setting.truth
+        there = [name for name in (first, second) if name in truth]
+        if len(there) < 2 or truth[first].shape != truth[second].shape:
+            return dict.fromkeys(there)
+        return {first: truth[second], second: truth[first]}
+
+    return formula
+
+
 def forgotten(name: str) -> Formula:
     """A forward without this input."""
 
@@ -198,18 +211,6 @@ def taken_for(
 def row_major(size: Sequence[int]) -> list[int]:
     """The strides of a contiguous tensor."""
     return [math.prod(size[d + 1 :]) for d in range(len(size))]
-
-
-def as_if_contiguous(tensor: torch.Tensor) -> torch.Tensor:
-    """Element i of memory where element i of the tensor is meant."""
-    return taken_for(tensor, tensor.shape, row_major(tensor.shape))
-
-
-def refit(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor | None:
-    """The same numbers in the same order in another shape, if they fit exactly."""
-    if tensor.numel() != math.prod(shape):
-        return None
-    return tensor.reshape(tuple(shape))
 
 
 def alone(tensor: torch.Tensor, axis: int, at: int, fill: float = 0.0) -> torch.Tensor:
@@ -276,9 +277,9 @@ def tails(
     return made + [through_all(a, t, f) for a in flat for t in TILES for f in fills]
 
 
-def gradients_swapped(made: Iterable[Formula]) -> Mistake:
+def gradients_swapped(*made: Formula) -> Mistake:
     """That two gradients are exchanged, of any operator that has two of one shape."""
     sentence = (
         "two gradients are exchanged: each holds the numbers of the other gradient"
     )
-    return Mistake("gradients_swapped", sentence, tuple(made), together=True)
+    return Mistake("gradients_swapped", sentence, made, together=True)

@@ -119,14 +119,11 @@ def _exchanged(s: Setting, inputs: Tensors) -> T | None:
     return formulas.reference(s, other)
 
 
-def _gradients_exchanged(s: Setting) -> Answers:
-    pair = "grad_weight", "grad_bias"
+def _gradients_exchanged(s: Setting) -> Answers | None:
     x = s.inputs["input"]
     deviation = x.var(-1, correction=0).sqrt()
     far = bool((x.mean(-1).abs() > FAR * deviation).any())
-    if far or not all(name in s.truth for name in pair):
-        return dict.fromkeys(name for name in pair if name in s.truth)
-    return {pair[0]: s.truth[pair[1]], pair[1]: s.truth[pair[0]]}
+    return None if far else formulas.exchanged("grad_weight", "grad_bias")(s)
 
 
 def _of_output(s: Setting, inputs: Tensors) -> T:
@@ -247,7 +244,7 @@ MISTAKES = (
         "weight and bias are exchanged",
         (formulas.forward_only(formulas.through(_exchanged)),),
     ),
-    formulas.gradients_swapped([formulas.backward_only(_gradients_exchanged)]),
+    formulas.gradients_swapped(formulas.backward_only(_gradients_exchanged)),
     Mistake(
         "weight_missing",
         "the weight is missing, everything else is right",

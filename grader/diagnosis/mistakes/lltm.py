@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 
 from grader.diagnosis.mistakes import formulas
-from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
+from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.operators.entry import Tensors
 
@@ -232,13 +232,6 @@ def _one_term() -> Iterator[Formula]:
         yield formulas.only(name, formulas.backward_only(alone))
 
 
-def _states_exchanged(s: Setting) -> Answers:
-    pair = "grad_h", "grad_c"
-    if not all(name in s.truth for name in pair):
-        return dict.fromkeys(name for name in pair if name in s.truth)
-    return {pair[0]: s.truth[pair[1]], pair[1]: s.truth[pair[0]]}
-
-
 MISTAKES = (
     Mistake(
         "gates_swapped",
@@ -267,7 +260,7 @@ MISTAKES = (
         "an activation is wrong: use sigmoid for i and o, elu for g, tanh for new_c",
         tuple(_wrong_activations()),
     ),
-    formulas.gradients_swapped([formulas.backward_only(_states_exchanged)]),
+    formulas.gradients_swapped(formulas.exchanged("grad_h", "grad_c")),
     Mistake(
         "slope_missing",
         "the slope of an activation, or a part of it, is missing: sigmoid, elu and "

@@ -3,40 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 from grader.diagnosis.mistakes import formulas
-from grader.diagnosis.mistakes.mistake import Answers, Formula, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.diagnosis.search import sum_mistakes
 
-GRADIENTS = ("grad_input", "grad_other")
 known = partial(sum_mistakes.known, "matmul")
 
-
-def _gradients_swapped() -> Iterator[Formula]:
-    def numbers(s: Setting) -> Answers:
-        truth = s.truth
-        if len(truth) < 2:
-            return dict.fromkeys(truth)
-        lhs, rhs = (truth[name] for name in GRADIENTS)
-        return {
-            "grad_input": formulas.refit(rhs, lhs.shape),
-            "grad_other": formulas.refit(lhs, rhs.shape),
-        }
-
-    def squares(s: Setting) -> Answers:
-        made = numbers(s)
-        same = len({t.shape for t in s.truth.values()}) == 1
-        return made if same else dict.fromkeys(s.truth)
-
-    yield formulas.backward_only(numbers)
-    yield formulas.backward_only(squares)
-
-
 MISTAKES = (
-    formulas.gradients_swapped(_gradients_swapped()),
+    formulas.gradients_swapped(formulas.exchanged("grad_input", "grad_other")),
     known(
         "operand_transposed",
         "a matrix is transposed by mistake, or must be transposed: compare the shapes "
