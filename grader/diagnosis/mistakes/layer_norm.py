@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -11,105 +12,43 @@ from grader.diagnosis.mistakes import formulas, warp_sums
 from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.diagnosis.search import step_mistakes
-from grader.diagnosis.search.named_steps import Change, Values
 from grader.operators.entry import Tensors
 
 T = torch.Tensor
-norm = torch.nn.functional.layer_norm
 AS_FLOAT = float(torch.tensor(1e-5))  # 1e-5f in a double build
 FAR = 1000  # deviations from 0: xhat has fewer digits there than grad_output
 
 
-def _forward(*uses: tuple[str, str, Change]) -> Formula:
-    """Forward, in which some steps use something else."""
-    return formulas.forward_only(step_mistakes.changed("layer_norm", *uses))
+def _over_first(count: T) -> Callable[[T], T]:
+    """The sum over the first axis, which has so many elements."""
+    n = int(count)
+    return lambda t: t.reshape(n, -1).sum(0).expand(n, -1).reshape(t.shape)
 
 
-def _backward(*uses: tuple[str, str, Change]) -> Formula:
-    """The same of backward."""
-    return formulas.backward_only(step_mistakes.changed("layer_norm", *uses))
+OWN = {"over_first": _over_first, "of_all": torch.sum, "of_lane": warp_sums.own_sums}
+known = partial(step_mistakes.known, OWN)
+UNBIASED = "variance: D = D - 1"
+EPS_OUTSIDE = "rstd: eps = 0; rstd: variance = (sqrt(variance) + eps)**2"
+NO_EPS = "rstd: eps = 0"
+NO_WEIGHT, NO_BIAS = "output: weight = 1", "output: bias = 0"
+NO_MEAN_TERM = "grad_input: average_dx = 0"
+NO_RSTD_TERM = "grad_input: average_dx_xhat = 0"
+SUMS = ("average_dx: D = 1", "average_dx_xhat: D = 1")
 
 
-# ---- what a step uses instead --------------------------------------------------------
+def _over(total: str, count: str) -> str:
+    """Mean and variance over other elements."""
+    steps = (f"{n}: total = {total}; {n}: D = {count}" for n in ("mean", "variance"))
+    return "; ".join(steps)
 
 
-def _zero(t: T, _: Values) -> T:
-    return torch.zeros_like(t)
-
-
-def _one(t: T, _: Values) -> T:
-    return torch.ones_like(t)
-
-
-def _square(t: T, _: Values) -> T:
-    return t * t
-
-
-def _less_1(t: T, _: Values) -> T:
-    return t - 1
-
-
-def _value(name: str) -> Change:
-    return lambda t, values: values[name].expand(t.shape)
-
-
-def _deviation_and_eps(_: T, values: Values) -> T:
-    """Where the variance and eps are meant: eps is added to the root."""
-    return (values["variance"].sqrt() + values["eps"]).square()
-
-
-def _own_mean(_: T, values: Values) -> T:
-    """The mean that the lane of each element has."""
-    return warp_sums.own_sums(values["input"]) / values["D"]
-
-
-def _own_variance(_: T, values: Values) -> T:
-    return warp_sums.own_sums(values["input - mean"].square()) / values["D"]
-
-
-UNBIASED = ("variance", "D", _less_1)
-EPS_OUTSIDE = ("rstd", "variance + eps", _deviation_and_eps)
-NO_EPS = ("rstd", "eps", _zero)
-NO_WEIGHT, NO_BIAS = ("output", "weight", _one), ("output", "bias", _zero)
-NO_MEAN_TERM = ("grad_input", "average of dx", _zero)
-NO_RSTD_TERM = ("grad_input", "average of dx*xhat", _zero)
-SUM_OF_DX = ("average of dx", "D", _one)
-SUM_OF_PRODUCTS = ("average of dx*xhat", "D", _one)
-
-
-def _of_rows(change: Callable[[T], T]) -> tuple[Formula, ...]:
+def _of_rows(*texts: str) -> list[str]:
     """The sums over the rows with other rows of grad_output."""
-    return tuple(
-        _backward((step, "grad_output", lambda t, _: change(t)))
-        for step in ("grad_weight", "grad_bias")
-    )
-
-
-def _eps(constant: float) -> Formula:
-    return _forward(("rstd", "eps", lambda t, _: torch.full_like(t, constant)))
+    steps = ("grad_weight", "grad_bias")
+    return [f"{step}: grad_output = {text}" for step in steps for text in texts]
 
 
 # ---- other elements, other tensors ---------------------------------------------------
-
-
-def _normalised(of: Callable[[T, float], T]) -> Formula:
-    """Another xhat of input and eps."""
-
-    def forward(s: Setting, inputs: Tensors) -> T:
-        xhat = of(inputs["input"], s.options["eps"])
-        return xhat * inputs.get("weight", 1.0) + inputs.get("bias", 0.0)
-
-    return formulas.forward_only(formulas.through(forward))
-
-
-def _over_first_axis(t: T, eps: float) -> T:
-    columns = t.movedim(0, -1)
-    return norm(columns, columns.shape[-1:], eps=eps).movedim(-1, 0)
-
-
-def _over_rows(t: T, eps: float) -> T:
-    """Each feature over all rows."""
-    return _over_first_axis(t.reshape(-1, t.shape[-1]), eps).reshape(t.shape)
 
 
 def _exchanged(s: Setting, inputs: Tensors) -> T | None:
@@ -126,118 +65,85 @@ def _gradients_exchanged(s: Setting) -> Answers | None:
     return None if far else formulas.exchanged("grad_weight", "grad_bias")(s)
 
 
-def _of_output(s: Setting, inputs: Tensors) -> T:
-    """A forward with the output in place of xhat."""
-    made = formulas.reference(s, s.inputs)
-    assert made is not None
-    return made * inputs["weight"]
-
-
-def _saved(change: Callable[[T, float], T]) -> Formula:
-    """Another number in place of rstd, of the variance and eps."""
-
-    def formula(t: T, s: Setting) -> T:
-        eps = s.options["eps"]
-        return change(t**-2 - eps, eps)
-
-    return formulas.answered("rstd", formula)
+def _saved(key: str) -> Formula:
+    """Another number in place of rstd alone."""
+    formula = step_mistakes.of_key(key, {})
+    return lambda s: {n: t for n, t in formula(s).items() if n == "rstd"}
 
 
 MISTAKES = (
-    Mistake(
+    known(
         "variance_unbiased",
         "the squares are divided by D - 1: PyTorch's layer_norm divides by D",
-        (_forward(UNBIASED),),
+        UNBIASED,
     ),
-    Mistake(
+    known(
         "eps_forgotten",
         "eps is missing: the result has eps = 0",
-        (_forward(NO_EPS),),
+        NO_EPS,
     ),
-    Mistake(
+    known(
         "eps_constant",
         "a constant is used in place of the argument eps",
-        tuple(map(_eps, (1e-5, AS_FLOAT, 1e-6, 1e-8, 1e-12))),
+        *(f"rstd: eps = {eps}" for eps in (1e-5, AS_FLOAT, 1e-6, 1e-8, 1e-12)),
     ),
-    Mistake(
+    known(
         "deviation_saved",
         "this is the standard deviation, but rstd is 1 / standard deviation: "
         "rsqrt(variance + eps)",
-        (
-            _saved(lambda variance, eps: (variance + eps).sqrt()),
-            _saved(lambda variance, _: variance.sqrt()),
-        ),
+        *map(_saved, ("rstd: rsqrt = sqrt", f"rstd: rsqrt = sqrt; {NO_EPS}")),
     ),
-    Mistake(
+    known(
         "variance_saved",
         "this is the variance, but rstd is 1 over the root of the variance: "
         "rsqrt(variance + eps)",
-        (
-            _saved(lambda variance, eps: variance + eps),
-            _saved(lambda variance, _: variance),
-        ),
+        *map(_saved, ("rstd: rsqrt = same", f"rstd: rsqrt = same; {NO_EPS}")),
     ),
-    Mistake(
+    known(
         "eps_outside_the_root",
         "eps is added to the standard deviation: add it to the variance, under the "
         "root",
-        (
-            _forward(EPS_OUTSIDE),
-            _forward(
-                ("xhat", "rstd", lambda _, v: v["variance"].rsqrt() + v["eps"]),
-            ),
-        ),
+        *(EPS_OUTSIDE, "xhat: rstd = rsqrt(variance) + eps"),
     ),
-    Mistake(
+    known(
         "eps_squared",
         "eps is squared before it is added to the variance",
-        (_forward(("rstd", "eps", _square)),),
+        "rstd: eps = eps**2",
     ),
-    Mistake(
+    known(
         "unbiased_and_eps_outside",
         "two mistakes. The squares are divided by D - 1, not by D. eps is added to "
         "the standard deviation: add it to the variance, under the root",
-        (_forward(UNBIASED, EPS_OUTSIDE),),
+        f"{UNBIASED}; {EPS_OUTSIDE}",
     ),
-    Mistake(
+    known(
         "unbiased_and_eps_forgotten",
         "two mistakes: the squares are divided by D - 1 (PyTorch's layer_norm divides "
         "by D), and eps is missing under the root",
-        (_forward(UNBIASED, NO_EPS),),
+        f"{UNBIASED}; {NO_EPS}",
     ),
-    Mistake(
+    known(
         "root_forgotten",
         "the result is divided by the variance, not by its root",
-        (_forward(("xhat", "rstd", _square)),),
+        "xhat: rstd = rstd**2",
     ),
-    Mistake(
+    known(
         "mean_forgotten",
         "the mean is not subtracted, or it is subtracted only for the sum of squares",
-        (
-            _forward(("xhat", "input - mean", _value("input"))),
-            _forward(("input - mean", "mean", _zero)),
-            _forward(("variance", "input - mean", _value("input"))),
-        ),
+        *("xhat: centred = input", "centred: mean = 0", "variance: centred = input"),
     ),
-    Mistake(
+    known(
         "normalised_over_batch",
         "mean and variance are computed over the wrong elements: compute both for "
         "each row, over the last axis",
-        (
-            _normalised(_over_rows),
-            _normalised(_over_first_axis),
-            _normalised(lambda t, eps: norm(t, t.shape, eps=eps)),
-        ),
+        *(_over("over_first(R)", "R"), _over("over_first(N)", "N")),
+        _over("of_all", "R * D"),
     ),
-    Mistake(
+    known(
         "sum_in_lane_zero",
         "every lane of a warp uses its own sum, but after __shfl_down_sync only lane 0 "
         "has the sum of all",
-        (
-            _forward(
-                ("input - mean", "mean", _own_mean), ("rstd", "variance", _own_variance)
-            ),
-        ),
+        "mean: total = of_lane; variance: total = of_lane",
     ),
     Mistake(
         "weight_and_bias_swapped",
@@ -245,84 +151,70 @@ MISTAKES = (
         (formulas.forward_only(formulas.through(_exchanged)),),
     ),
     formulas.gradients_swapped(formulas.backward_only(_gradients_exchanged)),
-    Mistake(
+    known(
         "weight_missing",
         "the weight is missing, everything else is right",
-        (_forward(NO_WEIGHT),),
+        NO_WEIGHT,
     ),
-    Mistake(
+    known(
         "weight_and_bias_missing",
         "weight and bias are both missing, everything else is right",
-        (_forward(NO_WEIGHT, NO_BIAS),),
+        f"{NO_WEIGHT}; {NO_BIAS}",
     ),
-    Mistake(
+    known(
         "bias_missing",
         "the bias is missing, everything else is right",
-        (
-            _forward(NO_BIAS),
-            formulas.answered("grad_bias", lambda t, _: torch.zeros_like(t)),
-        ),
+        *(NO_BIAS, "grad_bias: grad_output = 0"),
     ),
-    Mistake(
+    known(
         "weight_missing_in_backward",
         "forward multiplies by weight, so multiply the gradient of the input by "
         "weight too, once",
-        (_backward(("dx", "weight", _one)), _backward(("dx", "weight", _square))),
+        *("dx: weight = 1", "dx: weight = weight**2"),
     ),
-    Mistake(
+    known(
         "mean_term_missing",
         "the mean depends on every element of the row: the gradient through the mean "
         "is missing",
-        (_backward(NO_MEAN_TERM),),
+        NO_MEAN_TERM,
     ),
-    Mistake(
+    known(
         "rstd_term_missing",
         "rstd depends on every element of the row: the gradient through rstd is "
         "missing",
-        (_backward(NO_RSTD_TERM),),
+        NO_RSTD_TERM,
     ),
-    Mistake(
+    known(
         "statistics_constant",
         "mean and rstd are treated as constants: both depend on every element of the "
         "row",
-        (_backward(NO_MEAN_TERM, NO_RSTD_TERM),),
+        f"{NO_MEAN_TERM}; {NO_RSTD_TERM}",
     ),
-    Mistake(
+    known(
         "sums_for_averages",
         "the average over the row is needed, not the sum",
-        (
-            _backward(SUM_OF_DX, SUM_OF_PRODUCTS),
-            _backward(SUM_OF_DX),
-            _backward(SUM_OF_PRODUCTS),
-        ),
+        *("; ".join(SUMS), *SUMS),
     ),
-    Mistake(
+    known(
         "rstd_missing_in_backward",
         "the gradient of the input is not multiplied by rstd",
-        (_backward(("grad_input", "rstd", _one)),),
+        "grad_input: rstd = 1",
     ),
-    Mistake(
+    known(
         "weight_gradient_not_normalised",
         "the gradient of the weight is the sum of grad_output * xhat (the normalised "
         "input), without another factor",
-        (
-            _backward(("grad_weight", "xhat", _value("input"))),
-            _backward(("grad_weight", "xhat", _value("input - mean"))),
-            formulas.only("grad_weight", formulas.through(_of_output)),
-        ),
+        *(f"grad_weight: xhat = {name}" for name in ("input", "centred", "output")),
     ),
-    Mistake(
+    known(
         "rows_averaged",
         "the sum over the rows is needed, not the average",
-        (*_of_rows(lambda t: t / len(t)), *_of_rows(lambda t: t / t.shape[1])),
+        *_of_rows("grad_output / R", "grad_output / D"),
     ),
-    Mistake(
+    known(
         "last_row_only",
         "the sum over the rows keeps only one row: is = used instead of +=?",
-        (
-            *_of_rows(lambda t: formulas.alone(t, 0, 0)),
-            *_of_rows(lambda t: formulas.alone(t, 0, -1)),
-        ),
+        *_of_rows("only_first_row(grad_output)", "only_last_row(grad_output)"),
     ),
     strides_ignored("input", "weight", "bias"),
 )

@@ -1,233 +1,283 @@
 # SPDX-License-Identifier: MIT
 """Writes operators as named steps in which one use of a value can be changed.
 
-A program calls `use(step, name, value)` for each value that a step reads. It gets the
-value back, or a changed one: half of it, or its first row, or another value. So one
-list of changes serves each step of each operator.
+    "rstd": "rsqrt(variance + eps)"
 
-    rstd = use("rstd", "variance + eps", variance + eps).rsqrt()
-
-The formulas are from common/operators.h. If it has none for backward, autograd
-differentiates the program. Then a change may also be one of the gradient.
+A change says what a step uses in place of a name: another name, a number, or a formula
+like "2*eps". A function has a name, too: tanh can stand in place of sigmoid.
+The formulas are from common/operators.h. Backward runs the steps of forward first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from types import CodeType
+from typing import Any
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import Answers, Setting
-from grader.operators.entry import Tensors
+from grader.diagnosis.mistakes.formulas import alone
+from grader.diagnosis.mistakes.mistake import Setting
 
 T = torch.Tensor
-Place = tuple[str, str]  # a step, and the value that it uses
-Values = Mapping[str, T]  # by name: the values that were used before
-Change = Callable[[T, Values], T | None]  # None: not possible for this value
+Place = tuple[str, str]  # a step, and a name that it uses
+Changes = Mapping[Place, str]
+Values = Mapping[str, Any]  # by name
+Steps = dict[str, str]  # the name of a step, and its formula
+
+
+class Impossible(Exception):
+    """A change makes no sense for these shapes."""
+
+
+# ---- the operators -------------------------------------------------------------------
+
+NORM = {
+    "mean": "total(input) / D",
+    "centred": "input - mean",
+    "variance": "total(centred**2) / D",
+    "rstd": "rsqrt(variance + eps)",
+    "xhat": "centred * rstd",
+    "output": "xhat * weight + bias",
+}
+NORM_BACKWARD = {
+    "xhat": "centred * rstd",
+    "dx": "grad_output * weight",
+    "average_dx": "total(dx) / D",
+    "average_dx_xhat": "total(dx * xhat) / D",
+    "grad_input": "rstd * (dx - average_dx - xhat * average_dx_xhat)",
+    "grad_weight": "over_rows(grad_output * xhat)",
+    "grad_bias": "over_rows(grad_output)",
+}
+CELL = {
+    "joined": "side_by_side(h, input)",
+    "preact": "joined @ transposed(weight) + bias",
+    "blocks": "preact",
+    "preact_i": "first_block(blocks)",
+    "preact_o": "second_block(blocks)",
+    "preact_g": "third_block(blocks)",
+    "i": "sigmoid(preact_i)",
+    "o": "sigmoid(preact_o)",
+    "g": "elu(preact_g)",
+    "gates": "side_by_side(i, o, g)",
+    "new_c": "c + g * i",
+    "squashed": "tanh(new_c)",
+    "new_h": "squashed * o",
+}
+CELL_BACKWARD = {
+    "squashed": "tanh(new_c)",
+    "slope_i": "i * (1 - i)",
+    "slope_o": "o * (1 - o)",
+    "slope_g": "elu_slope(g)",
+    "slope_c": "1 - squashed**2",
+    "dnew_c": "grad_new_c + grad_new_h * o * slope_c",
+    "dpreact_i": "dnew_c * g * slope_i",
+    "dpreact_o": "grad_new_h * squashed * slope_o",
+    "dpreact_g": "dnew_c * i * slope_g",
+    "dpreact": "side_by_side(dpreact_i, dpreact_o, dpreact_g)",
+    "dblocks": "dpreact",
+    "djoined": "dblocks @ weight",
+    "grad_h": "left(djoined, h)",
+    "grad_input": "right(djoined, h)",
+    "grad_weight": "transposed(dblocks) @ joined",
+    "grad_bias": "over_rows(dblocks)",
+    "grad_c": "dnew_c",
+}
+SHARE = {
+    "none": {
+        "argument": "input / root_2",
+        "share": "(one + erf(argument)) / two",
+    },
+    "tanh": {
+        "cube": "input**3",
+        "argument": "scale * (input + cubic * cube)",
+        "share": "(one + tanh(argument)) / two",
+    },
+}
+SLOPE = {
+    "none": {"square": "input**2", "slope": "exp(-square / two) / root_2_pi"},
+    "tanh": {
+        "square": "input**2",
+        "inner_slope": "scale * (one + three * cubic * square)",
+        "outer_slope": "(one - tanh(argument)**2) / two",
+        "slope": "outer_slope * inner_slope",
+    },
+}
+OF_INPUT = {"grad_input": "grad_output * (share + input * slope)"}
+SUM = {"output": "input + alpha * other"}
+SUM_BACKWARD = {
+    "terms": "alpha * grad_output",
+    "grad_input": "sum_of_1(sum_of_new(grad_output, input), input)",
+    "grad_other": "sum_of_1(sum_of_new(terms, other), other)",
+}
+PROGRAMS: dict[str, dict[str, tuple[Steps, Steps]]] = {  # by option: forward, backward
+    "layer_norm": {"": (NORM, NORM_BACKWARD)},
+    "lltm": {"": (CELL, CELL_BACKWARD)},
+    "gelu": {
+        form: (
+            {**SHARE[form], "output": "input * share"},
+            {**SHARE[form], **SLOPE[form], **OF_INPUT},
+        )
+        for form in SHARE
+    },
+    "add": {"": (SUM, SUM_BACKWARD)},
+}
+
+
+# ---- values --------------------------------------------------------------------------
+
+
+REDUCTIONS: dict[str, Callable[[T, int], T]] = {  # of one axis
+    "sum": lambda t, axis: t.sum(axis, keepdim=True),
+    "mean": lambda t, axis: t.mean(axis, keepdim=True),
+    "first": lambda t, axis: t.narrow(axis, 0, 1),
+    "last": lambda t, axis: t.narrow(axis, t.shape[axis] - 1, 1),
+}
+
+
+def _stretched(t: T, operand: T, *, how: str, new: bool) -> T:
+    """A reduction of the axes that an operand lacks, or of those of size 1."""
+    lacks = t.dim() - operand.dim()
+    ones = (d + lacks for d, size in enumerate(operand.shape) if size == 1)
+    for axis in range(lacks) if new else ones:
+        t = REDUCTIONS[how](t, axis)
+    return t
+
+
+#: functions that are taken for each other
+KINDS: tuple[dict[str, Callable[..., T]], ...] = (
+    {
+        **{name: getattr(torch, name) for name in ("sigmoid", "tanh", "relu", "exp")},
+        **{"elu": torch.nn.functional.elu, "erf": torch.erf, "same": lambda t: t},
+    },
+    {
+        f"{name}_block": partial(lambda t, at: t.chunk(3, 1)[at], at=at)
+        for at, name in enumerate(("first", "second", "third"))
+    },
+    {how + "_of_new": partial(_stretched, how=how, new=True) for how in REDUCTIONS},
+    {how + "_of_1": partial(_stretched, how=how, new=False) for how in REDUCTIONS},
+)
+#: what somebody makes of a matrix
+OF_MATRIX: dict[str, Callable[[T], T]] = {
+    "first_row_everywhere": lambda t: t[0].expand(t.shape),
+    "last_row_everywhere": lambda t: t[-1].expand(t.shape),
+    "only_first_row": lambda t: alone(t, 0, 0),
+    "only_last_row": lambda t: alone(t, 0, -1),
+    "without_first_column": lambda t: t - alone(t, 1, 0),
+    "without_last_column": lambda t: t - alone(t, 1, -1),
+    "interleaved": lambda t: t.unflatten(1, (-1, 3)).mT.flatten(1),
+}
+FUNCTIONS: dict[str, Callable[..., T]] = {
+    **{name: function for kind in KINDS for name, function in kind.items()},
+    **OF_MATRIX,
+    "sqrt": torch.sqrt,
+    "rsqrt": torch.rsqrt,
+    "total": lambda t: t.sum(1, keepdim=True),
+    "over_rows": lambda t: t.sum(0),
+    "transposed": lambda t: t.mT,
+    "side_by_side": lambda *t: torch.cat(t, 1),
+    "left": lambda t, other: t[:, : other.shape[1]],
+    "right": lambda t, other: t[:, other.shape[1] :],
+    "elu_slope": lambda t: torch.where(t > 0, 1.0, t + 1),
+}
+CONSTANTS = {
+    **{"one": 1.0, "two": 2.0, "three": 3.0, "inf": math.inf, "cubic": 0.044715},
+    **{"root_2": math.sqrt(2), "root_2_pi": math.sqrt(2 * math.pi)},
+    "scale": math.sqrt(2 / math.pi),
+}
+OF_ROWS = ("input", "grad_output")  # of layer_norm, (..., D)
+
+
+def _number(value: float) -> T:
+    return torch.tensor(float(value), dtype=torch.float64)
+
+
+def form_of(s: Setting) -> str:
+    """The option that chooses which steps an operator has."""
+    return str(s.options.get("approximate", ""))
+
+
+def steps_of(s: Setting) -> Steps:
+    """The steps of an operator in a case."""
+    forward, backward = PROGRAMS[s.operator.name][form_of(s)]
+    return {**forward, **backward} if s.grads else forward
+
+
+def given(s: Setting) -> dict[str, Any]:
+    """All that the first step may use."""
+    made: dict[str, Any] = {name: _number(value) for name, value in CONSTANTS.items()}
+    made |= {**FUNCTIONS, **s.inputs}
+    made |= {f"grad_{name}": grad for name, grad in zip(s.results, s.grads)}
+    made |= {k: _number(v) for k, v in s.options.items() if isinstance(v, float | int)}
+    if s.operator.name == "lltm":
+        N, H = s.inputs["h"].shape
+        made |= {"N": _number(N), "H": _number(H)}
+    if s.operator.name == "layer_norm":
+        N, D = s.inputs["input"].shape[0], s.inputs["input"].shape[-1]
+        made |= {n: t.reshape(-1, D) for n, t in made.items() if n in OF_ROWS}
+        made |= {"N": _number(N), "D": _number(D), "R": _number(len(made["input"]))}
+        made.setdefault("weight", torch.ones(D, dtype=torch.float64))
+        made.setdefault("bias", torch.zeros(D, dtype=torch.float64))
+    return made
+
+
+# ---- running -------------------------------------------------------------------------
+
+
+@cache
+def code(formula: str) -> CodeType:
+    """A formula, compiled; `co_names` are the names that it uses."""
+    return compile(formula, "<step>", "eval")
 
 
 @dataclass
-class Use:
-    """What a program calls: it records each use, and changes some of them."""
+class _Used:
+    """The names that a step uses, some of them changed."""
 
-    changes: Mapping[Place, Change] = field(default_factory=dict)
-    of_gradient: bool = False  # the change is one of what autograd brings back
-    values: dict[str, T] = field(default_factory=dict)
-    places: list[Place] = field(default_factory=list)
-    possible: bool = True
+    step: str
+    values: dict[str, Any]
+    changes: Changes
 
-    def __call__(self, step: str, name: str, value: T) -> T:
-        """The value that the step goes on with."""
-        self.places.append((step, name))
-        before = dict(self.values)
-        self.values[name] = value.detach()
-        if (step, name) not in self.changes:
-            return value
-        given = value.detach() if self.of_gradient else value
-        changed = self.changes[step, name](given, before)
-        if changed is None:
-            self.possible = False
-            return value
-        if self.of_gradient:
-            return given + (value - given) * changed
-        return changed
+    def __getitem__(self, name: str) -> Any:
+        right, text = self.values[name], self.changes.get((self.step, name))
+        return right if text is None else instead(text, right, self.values)
 
 
-Program = Callable[[Setting, Tensors, Use], Answers]
-
-# ---- layer_norm ----------------------------------------------------------------------
-
-
-def layer_norm(s: Setting, inputs: Tensors, use: Use) -> Answers:
-    """Forward and backward, each row of D elements by itself."""
-    x = (
-        inputs["input"].flatten(0, -2)
-        if inputs["input"].dim() > 1
-        else inputs["input"][None]
-    )
-    R, D = x.shape
-    ones, zeros = torch.ones_like(x[0]), torch.zeros_like(x[0])
-    weight, bias = inputs.get("weight", ones), inputs.get("bias", zeros)
-    number = torch.tensor(float(D), dtype=torch.float64)
-    eps = torch.tensor(s.options["eps"], dtype=torch.float64)
-    mean = use("mean", "input", x).sum(1, keepdim=True) / use("mean", "D", number)
-    distance = use("input - mean", "input", x) - use("input - mean", "mean", mean)
-    squares = use("variance", "input - mean", distance).square().sum(1, keepdim=True)
-    variance = squares / use("variance", "D", number)
-    under = use("rstd", "variance", variance) + use("rstd", "eps", eps)
-    rstd = use("rstd", "variance + eps", under).rsqrt()
-    xhat = use("xhat", "input - mean", distance) * use("xhat", "rstd", rstd)
-    if not s.grads:
-        scaled = use("output", "xhat", xhat) * use("output", "weight", weight)
-        output = scaled + use("output", "bias", bias)
-        return {"output": output.reshape(inputs["input"].shape)}
-    grad = s.grads[0].reshape(R, D)
-    dx = use("dx", "grad_output", grad) * use("dx", "weight", weight)
-    average = use("average of dx", "dx", dx).sum(1, keepdim=True)
-    average = average / use("average of dx", "D", number)
-    step = "average of dx*xhat"
-    product = use(step, "dx", dx) * use(step, "xhat", xhat)
-    other = product.sum(1, keepdim=True) / use(step, "D", number)
-    step = "grad_input"
-    less = use(step, "dx", dx) - use(step, "average of dx", average)
-    less = less - use(step, "xhat", xhat) * use(step, "average of dx*xhat", other)
-    grad_input = use(step, "rstd", rstd) * less
-    step = "grad_weight"
-    rows = use(step, "grad_output", grad) * use(step, "xhat", xhat)
-    made = {
-        "grad_input": grad_input.reshape(inputs["input"].shape),
-        "grad_weight": rows.sum(0),
-        "grad_bias": use("grad_bias", "grad_output", grad).sum(0),
-    }
-    return {name: value for name, value in made.items() if name in s.truth}
+def instead(text: str, right: Any, values: Values) -> Any:
+    """What stands in place of a right value, as large as the right one if it can be."""
+    try:
+        made = eval(code(text), {"__builtins__": {}}, values)
+    except (NameError, IndexError, RuntimeError) as error:
+        raise Impossible from error
+    if callable(right):
+        return made
+    made = torch.as_tensor(made, dtype=torch.float64)
+    sizes = zip(reversed(made.shape), reversed(right.shape))
+    smaller = made.dim() <= right.dim() and all(a in (1, b) for a, b in sizes)
+    return made.expand(right.shape) if smaller else made
 
 
-# ---- lltm ----------------------------------------------------------------------------
+def run(s: Setting, changes: Changes, own: Values | None = None) -> dict[str, Any]:
+    """The values of all steps; `own` are more functions for the changes."""
+    if "values" not in s.kept:
+        s.kept["values"] = _completed(s, given(s), {})
+    values = values_before({step for step, _ in changes}, s.kept["values"])
+    return _completed(s, {**values, **(own or {})}, changes)
 
 
-def lltm(s: Setting, inputs: Tensors, use: Use) -> Answers:
-    """Forward; autograd makes backward of it."""
-    joined = torch.cat([use("sums", n, inputs[n]) for n in ("h", "input")], 1)
-    products = joined @ use("sums", "weight", inputs["weight"]).mT
-    sums = use("gates", "sums", products + use("sums", "bias", inputs["bias"]))
-    of_i, of_o, of_g = sums.chunk(3, 1)
-    i = torch.sigmoid(use("i", "sums of i", of_i))
-    o = torch.sigmoid(use("o", "sums of o", of_o))
-    g = torch.nn.functional.elu(use("g", "sums of g", of_g))
-    new_c = use("new_c", "c", inputs["c"]) + use("new_c", "g", g) * use("new_c", "i", i)
-    wide = torch.tanh(use("tanh(new_c)", "new_c", new_c))
-    new_h = use("new_h", "tanh(new_c)", wide) * use("new_h", "o", o)
-    return {"new_h": new_h, "new_c": new_c}
+def values_before(steps: set[str], values: Values) -> dict[str, Any]:
+    """What is known before the first of some steps."""
+    return dict(itertools.takewhile(lambda item: item[0] not in steps, values.items()))
 
 
-PROGRAMS: dict[str, Program] = {"layer_norm": layer_norm, "lltm": lltm}
-BACKWARD_BY_AUTOGRAD = ("lltm",)
-
-#: steps of forward whose results backward gets as tensors
-SAVED = ("mean", "input - mean", "variance", "rstd")
-
-# ---- changes -------------------------------------------------------------------------
-
-Changes = Iterator[tuple[str, Use]]  # words, and the changed use
-
-
-def changes(place: Place, names: Sequence[str]) -> Changes:
-    """What a step may use in place of a value, the likely ones first."""
-    step, name = place
-    value = f"`{name}`"
-    simple: list[tuple[str, Change]] = [
-        (f"0 in place of {value}", lambda t, _: torch.zeros_like(t)),
-        (f"1 in place of {value}", lambda t, _: torch.ones_like(t)),
-        (f"-{value}", lambda t, _: -t),
-        (f"the square of {value}", lambda t, _: t * t),
-        (f"half of {value}", lambda t, _: t / 2),
-        (f"twice {value}", lambda t, _: 2 * t),
-        (f"{value} less 1", lambda t, _: t - 1 if t.dim() == 0 else None),
-        (f"{value} of the first row in every row", lambda t, _: row(t, 0)),
-        (f"{value} of the last row in every row", lambda t, _: row(t, -1)),
-        (f"{value} without its first column", lambda t, _: without(t, 0)),
-        (f"{value} without its last column", lambda t, _: without(t, -1)),
-        (f"{value} with its blocks interleaved", lambda t, _: interleaved(t)),
-    ]
-    for other in names:
-        if other != name:
-            simple += [
-                (f"`{other}` in place of {value}", partial(instead, other=other)),
-                (f"{value} times `{other}`", partial(times, other=other)),
-                (f"{value} divided by `{other}`", partial(divided, other=other)),
-            ]
-    simple.append((f"the root of {value}", lambda t, _: t.sqrt()))
-    for words, change in simple:
-        yield f"{words} in the step `{step}`", Use({place: change})
-
-
-def factors(place: Place, names: Sequence[str]) -> Changes:
-    """What the gradient of a use may be multiplied with."""
-    step, name = place
-    numbers: list[tuple[str, Change]] = [
-        ("0", lambda t, _: torch.zeros_like(t)),
-        ("-1", lambda t, _: -torch.ones_like(t)),
-        ("1/2", lambda t, _: torch.ones_like(t) / 2),
-        ("2", lambda t, _: 2 * torch.ones_like(t)),
-    ]
-    for other in names:
-        if other != name:
-            numbers.append((f"`{other}`", partial(instead, other=other)))
-            numbers.append((f"1/`{other}`", partial(inverse, other=other)))
-    for words, change in numbers:
-        words = (
-            f"a backward in which the gradient of `{name}` that comes from `{step}` is "
-            f"multiplied by {words}"
-        )
-        yield words, Use({place: change}, of_gradient=True)
-
-
-def instead(t: T, values: Values, other: str) -> T | None:
-    """Another value, if it fits here."""
-    found = values.get(other)
-    if found is None or found.dim() > t.dim():
-        return None
-    sizes = zip(reversed(found.shape), reversed(t.shape))
-    return found.expand(t.shape) if all(a in (1, b) for a, b in sizes) else None
-
-
-def inverse(t: T, values: Values, other: str) -> T | None:
-    """1 over another value."""
-    found = instead(t, values, other)
-    return None if found is None else 1 / found
-
-
-def times(t: T, values: Values, other: str) -> T | None:
-    """The value times another one."""
-    found = instead(t, values, other)
-    return None if found is None else t * found
-
-
-def divided(t: T, values: Values, other: str) -> T | None:
-    """The value divided by another one."""
-    found = instead(t, values, other)
-    return None if found is None else t / found
-
-
-def row(t: T, at: int) -> T | None:
-    """One row in place of all."""
-    return t[at].expand(t.shape) if t.dim() == 2 and len(t) else None
-
-
-def without(t: T, at: int) -> T | None:
-    """The same with 0 in one column."""
-    if t.dim() != 2 or t.shape[1] < 2:
-        return None
-    made = t.clone()
-    made[:, at] = 0
-    return made
-
-
-def interleaved(t: T) -> T | None:
-    """Column 3*j + block where column block*H + j is meant."""
-    if t.dim() != 2 or t.shape[1] % 3:
-        return None
-    made: T = t.unflatten(1, (-1, 3)).mT.flatten(1)
-    return made
+def _completed(s: Setting, values: dict[str, Any], changes: Changes) -> dict[str, Any]:
+    """The values, and the values of all other steps."""
+    for step, formula in steps_of(s).items():
+        if step not in values:
+            used: Any = _Used(step, values, changes)
+            values[step] = eval(code(formula), {"__builtins__": {}}, used)
+    return values

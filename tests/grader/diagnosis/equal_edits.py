@@ -108,7 +108,7 @@ def _mistakes(
     """The edits that the grader tries for a result."""
     if operator in FORMS:
         return sum_mistakes.mistakes_of(operator, result)
-    return step_mistakes.mistakes_of(operator, cases[0])
+    return step_mistakes.mistakes_of(operator, cases)
 
 
 def _grouped(

@@ -97,7 +97,7 @@ def test_a_wrong_submission_gets_its_name_or_none(tools, build, submission):
         ),
         (
             "add",
-            {"SUM": "a - alpha * b"},
+            {"SUM": "a + alpha * fabs(b)"},
             "the smallest case that fails has 'input' of shape [",
         ),
     ],
