@@ -1,142 +1,44 @@
 # SPDX-License-Identifier: MIT
-"""Known mistakes of add."""
+"""Known mistakes of add, most as changes of its steps (grader/diagnosis/search)."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 
 from grader.diagnosis.mistakes import formulas
-from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
+from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
+from grader.diagnosis.search import step_mistakes
 from grader.operators.entry import Tensors
 
 T = torch.Tensor
-Weighted = Callable[[T, T, float], T]
+STEPS = ("grad_input", "grad_other")
 
 
-def _output(made: Weighted) -> Formula:
-    """A wrong sum of both operands."""
-
-    def forward(s: Setting, inputs: Tensors) -> T:
-        return made(inputs["input"], inputs["other"], s.options["alpha"])
-
-    return formulas.forward_only(formulas.through(forward))
+def _first_terms(t: T, operand: T) -> T:
+    """The first terms in memory order, as many as the operand has elements."""
+    sizes = [1] * (t.dim() - operand.dim()) + list(operand.shape)
+    return t.flatten()[: operand.numel()].reshape(sizes)
 
 
-def _scaled(name: str, factor: Callable[[float], float]) -> Formula:
-    """A right gradient times something of alpha."""
-    return formulas.answered(name, lambda t, s: t * factor(s.options["alpha"]))
+known = partial(step_mistakes.known, {"first_terms": _first_terms})
 
 
-def _without_alpha(s: Setting) -> Answers:
-    """grad_other by an alpha of 1."""
-    if "grad_other" not in s.truth:
-        return {}
-    one = s.option(alpha=1.0)
-    return {"grad_other": _summed(one, "other")}
+def _sums(step: str, how: str) -> tuple[str, ...]:
+    """Another reduction of all stretched axes, or of the axes of one kind."""
+    each = tuple(f"{step}: sum_of_{axes} = {how}_of_{axes}" for axes in ("new", "1"))
+    return "; ".join(each), *each
 
 
-def _summed(s: Setting, name: str) -> T:
-    """The gradient of one operand."""
-    leaves = {k: t.detach().requires_grad_() for k, t in s.inputs.items()}
-    made = torch.add(leaves["input"], leaves["other"], alpha=s.options["alpha"])
-    return torch.autograd.grad(made, leaves[name], s.grads[0])[0]
-
-
-def _gradients_swapped() -> Iterator[Formula]:
-    def by_alpha(s: Setting) -> Answers:
-        made: Answers = {}
-        if "grad_input" in s.truth:
-            made["grad_input"] = s.truth["grad_input"] * s.options["alpha"]
-        return {**made, **_without_alpha(s)}
-
-    yield formulas.backward_only(by_alpha)
-    yield formulas.exchanged("grad_input", "grad_other")
-
-
-# ---- broadcasting --------------------------------------------------------------------
-
-
-def _stretched(s: Setting, name: str) -> tuple[list[int], list[int]]:
-    """The axes of the output that the operand lacks, and those it has with size 1."""
-    shape, whole = s.inputs[name].shape, s.grads[0].shape
-    lacks = len(whole) - len(shape)
-    ones = [
-        d for d in range(lacks, len(whole)) if shape[d - lacks] == 1 and whole[d] != 1
-    ]
-    return list(range(lacks)), ones
-
-
-def _reduced(name: str, reduce: Callable[[T, list[int]], T], kinds: str) -> Formula:
-    """A gradient in which some stretched axes are not summed but reduced so.
-
-    kinds: the axes the operand lacks, those of size 1, or both.
-    """
-
-    def formula(s: Setting) -> Answers:
-        if f"grad_{name}" not in s.truth:
-            return {}
-        lacks, ones = _stretched(s, name)
-        wrong = {"lacks": lacks, "ones": ones, "both": [*lacks, *ones]}[kinds]
-        right = [d for d in (*lacks, *ones) if d not in wrong]
-        grad = s.grads[0] * (s.options["alpha"] if name == "other" else 1.0)
-        if not grad.numel():
-            return {}
-        if wrong:
-            grad = reduce(grad, wrong)
-        if right:
-            grad = grad.sum(right, keepdim=True)
-        return {f"grad_{name}": grad.reshape(s.inputs[name].shape)}
-
-    return formulas.backward_only(formula)
-
-
-def _pick(at: int) -> Callable[[T, list[int]], T]:
-    def picked(t: T, axes: list[int]) -> T:
-        for d in axes:
-            t = t[(slice(None),) * d + (slice(at, at + 1 or None),)]
-        return t
-
-    return picked
-
-
-def _mean(t: T, axes: list[int]) -> T:
-    return t.mean(axes, keepdim=True)
-
-
-def _every(reduce: Callable[[T, list[int]], T]) -> Iterator[Formula]:
-    for name, kinds in itertools.product(("input", "other"), ("both", "lacks", "ones")):
-        yield _reduced(name, reduce, kinds)
-
-
-def _alpha_and_sum_missing() -> Iterator[Formula]:
-    """Two mistakes: an alpha of 1, and one position of each stretched axis."""
-    for at in (0, -1):
-        other = _reduced("other", _pick(at), "both")
-
-        def alone(s: Setting, wrong: Formula = other) -> Answers | None:
-            return wrong(s.option(alpha=1.0))
-
-        yield formulas.both(_reduced("input", _pick(at), "both"), alone)
-
-
-def _first_elements(name: str) -> Formula:
-    """The first elements of grad_output in memory order, as many as fit."""
-
-    def formula(s: Setting) -> Answers:
-        if f"grad_{name}" not in s.truth or not s.grads[0].numel():
-            return {}
-        operand = s.inputs[name]
-        grad = s.grads[0] * (s.options["alpha"] if name == "other" else 1.0)
-        return {
-            f"grad_{name}": grad.flatten()[: operand.numel()].reshape(operand.shape)
-        }
-
-    return formulas.backward_only(formula)
+def _of_both(*ways: str) -> Iterator[str]:
+    """The same of both gradients."""
+    for step, how in itertools.product(STEPS, ways):
+        yield from _sums(step, how)
 
 
 # ---- which element meets which -------------------------------------------------------
@@ -170,91 +72,79 @@ def _by_position(t: T, whole: list[int]) -> T:
     return flat[position].reshape(whole)
 
 
-def _last_tile() -> Iterator[Formula]:
+def _without_tail(t: T, s: Setting, *, tile: int) -> T:
     """The last tile of a row is never written, or of a whole tensor without gaps; of a
     sum over rows it stays zero.
     """
-    for tile in formulas.TILES:
-
-        def output(t: T, s: Setting, n: int = tile) -> T:
-            plain = all(
-                one.is_contiguous() and one.shape == t.shape
-                for one in s.inputs.values()
-            )
-            return _forgotten(t, n, formulas.UNWRITTEN, plain=plain)
-
-        def gradient(t: T, s: Setting, n: int = tile) -> T:
-            grad = s.grads[0]
-            plain = grad.is_contiguous() and t.numel() == grad.numel()
-            if not plain and (not t.dim() or t.shape[-1] == 1):
-                return t  # the row is one sum
-            return _forgotten(t, n, formulas.UNWRITTEN if plain else 0.0, plain=plain)
-
-        yield formulas.answered("output", output)
-        yield formulas.both(
-            formulas.answered("grad_input", gradient),
-            formulas.answered("grad_other", gradient),
-        )
-    for name in ("output", "grad_input", "grad_other"):
-        yield from formulas.tails(name, [], [0])
-
-
-def _forgotten(t: T, tile: int, fill: float, *, plain: bool) -> T:
-    """The last tile of everything, or of each row."""
+    if s.grads:
+        plain = s.grads[0].is_contiguous() and s.grads[0].numel() == t.numel()
+    else:
+        given = s.inputs.values()
+        plain = all(x.is_contiguous() and x.shape == t.shape for x in given)
     if plain:
-        return formulas.forget_flat(t, 0, tile, fill)
-    return formulas.forget(t, [-1], tile, fill)
+        return formulas.forget_flat(t, 0, tile, formulas.UNWRITTEN)
+    if s.grads and (not t.dim() or t.shape[-1] == 1):
+        return t  # the row is one sum
+    return formulas.forget(t, [-1], tile, 0.0 if s.grads else formulas.UNWRITTEN)
+
+
+def _without_flat_tail(t: T, _: Setting, *, tile: int, fill: float) -> T:
+    return formulas.forget_flat(t, 0, tile, fill)
+
+
+def _last_tile() -> Iterator[Formula]:
+    for tile, name in itertools.product(formulas.TILES, ("output", *STEPS)):
+        yield formulas.answered(name, partial(_without_tail, tile=tile))
+        for fill in (formulas.UNWRITTEN, 0.0):
+            flat = partial(_without_flat_tail, tile=tile, fill=fill)
+            yield formulas.answered(name, flat)
 
 
 MISTAKES = (
-    Mistake(
-        "alpha_ignored",
-        "alpha is used as if it were 1",
-        (_output(lambda a, b, alpha: a + b),),
-    ),
-    Mistake(
+    known("alpha_ignored", "alpha is used as if it were 1", "output: alpha = 1"),
+    known(
         "alpha_on_input",
         "alpha multiplies the first operand: it must multiply the second",
-        (_output(lambda a, b, alpha: alpha * a + b),),
+        "output: input = alpha * input; output: alpha = 1",
     ),
-    formulas.gradients_swapped(*_gradients_swapped()),
-    Mistake(
+    formulas.gradients_swapped(
+        step_mistakes.of_key(
+            "grad_input: grad_output = alpha * grad_output; terms: alpha = 1", {}
+        ),
+        formulas.exchanged(*STEPS),
+    ),
+    known(
         "alpha_twice",
         "alpha is used twice",
-        (
-            _output(lambda a, b, alpha: a + alpha * alpha * b),
-            _output(lambda a, b, alpha: alpha * (a + b)),
-            _output(lambda a, b, alpha: alpha * a + alpha * alpha * b),
-            _scaled("grad_other", lambda alpha: alpha),
-            _scaled("grad_input", lambda alpha: alpha),
-        ),
+        *("output: alpha = alpha**2", "output: input = alpha * input"),
+        "output: alpha = alpha**2; output: input = alpha * input",
+        *("terms: alpha = alpha**2", "grad_input: grad_output = terms"),
     ),
-    Mistake(
+    known(
         "alpha_missing_in_backward",
         "forward multiplies by alpha, so its gradient does too",
-        (formulas.backward_only(_without_alpha),),
+        "terms: alpha = 1",
     ),
-    Mistake(
+    known(
         "broadcast_not_summed",
         "the gradient uses one position of a stretched axis, but all positions have "
         "read the same element in forward",
-        (
-            *_every(_pick(0)),
-            *_every(_pick(-1)),
-            _first_elements("input"),
-            _first_elements("other"),
-        ),
+        *_of_both("first", "last"),
+        *(f"{step}: sum_of_new = first_terms" for step in STEPS),
     ),
-    Mistake(
+    known(
         "broadcast_averaged",
         "a stretched axis needs a sum, not an average",
-        tuple(_every(_mean)),
+        *_of_both("mean"),
     ),
-    Mistake(
+    known(
         "alpha_and_sum_missing",
         "two mistakes. alpha is used as if it were 1. The gradient uses one position "
         "of a stretched axis, but all positions have read the same element in forward",
-        tuple(_alpha_and_sum_missing()),
+        *(
+            "; ".join(["terms: alpha = 1", *(_sums(step, how)[0] for step in STEPS)])
+            for how in ("first", "last")
+        ),
     ),
     Mistake(
         "aligned_at_first_axis",

@@ -24,14 +24,12 @@ BIAS_INDEX = "the bias is used at a wrong index: output channel oc needs element
 TILES = (1, 2, 3, 4, 6, 8, 16, 32)  # 1: exactly the last one is forgotten
 
 Results = torch.Tensor | tuple[torch.Tensor, ...] | None
-Forward = Callable[[Setting, Tensors], Results]
-Change = Callable[[Setting], Setting | None]
 
 
 # ---- from a change to a formula ------------------------------------------------------
 
 
-def through(forward: Forward) -> Formula:
+def through(forward: Callable[[Setting, Tensors], Results]) -> Formula:
     """A wrong forward; backward it is differentiated."""
 
     def formula(setting: Setting) -> Answers | None:
@@ -82,14 +80,9 @@ def references(setting: Setting, inputs: Tensors) -> Results:
     return made
 
 
-def altered(change: Change) -> Formula:
+def altered(change: Callable[[Setting], Setting]) -> Formula:
     """The right operator on altered inputs, options or grad_outputs."""
-
-    def formula(setting: Setting) -> Answers | None:
-        wrong = change(setting)
-        return None if wrong is None else through(references)(wrong)
-
-    return formula
+    return lambda setting: through(references)(change(setting))
 
 
 def answered(
@@ -105,23 +98,6 @@ def answered(
     return formula
 
 
-def replaced(name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Formula:
-    """The right answer called `name`, changed without a look at the case."""
-    return answered(name, lambda t, _: change(t))
-
-
-def only(name: str, formula: Formula) -> Formula:
-    """What a formula says of one tensor; the others are right."""
-
-    def restricted(setting: Setting) -> Answers | None:
-        if name not in setting.truth:
-            return {}
-        made = formula(setting)
-        return None if made is None else {k: v for k, v in made.items() if k == name}
-
-    return restricted
-
-
 def forward_only(formula: Formula) -> Formula:
     """A formula that is no mistake of backward."""
     return lambda setting: {} if setting.grads else formula(setting)
@@ -130,18 +106,6 @@ def forward_only(formula: Formula) -> Formula:
 def backward_only(formula: Formula) -> Formula:
     """A formula that is no mistake of forward."""
     return lambda setting: formula(setting) if setting.grads else {}
-
-
-def both(first: Formula, second: Formula) -> Formula:
-    """Two mistakes at once, each in a tensor of its own; what both change is the
-    second's.
-    """
-
-    def formula(setting: Setting) -> Answers | None:
-        one, other = first(setting), second(setting)
-        return None if one is None or other is None else {**one, **other}
-
-    return formula
 
 
 def exchanged(first: str, second: str) -> Formula:
@@ -157,28 +121,26 @@ def exchanged(first: str, second: str) -> Formula:
     return formula
 
 
-def forgotten(name: str) -> Formula:
-    """A forward without this input."""
-
-    def change(s: Setting) -> Setting:
-        return s.input(**{name: s.inputs[name] * 0}) if name in s.inputs else s
-
-    return forward_only(altered(change))
-
-
-def left_out(name: str) -> list[Formula]:
-    """An answer that is zero, or never written."""
-    return [
-        replaced(name, torch.zeros_like),
-        replaced(name, lambda t: torch.full_like(t, UNWRITTEN)),
-    ]
-
-
 def bias_missing() -> Mistake:
     """The bias left out forward, or its gradient backward, of any operator with one."""
+
+    def without(s: Setting) -> Setting:
+        return s.input(bias=s.inputs["bias"] * 0) if "bias" in s.inputs else s
+
+    def filled(fill: float) -> Formula:
+        return answered("grad_bias", lambda t, _: torch.full_like(t, fill))
+
+    made = forward_only(altered(without)), filled(0.0), filled(UNWRITTEN)
     sentence = "the bias is missing, everything else is right"
-    made = (forgotten("bias"), *left_out("grad_bias"))
     return Mistake("bias_missing", sentence, made)
+
+
+def gradients_swapped(*made: Formula) -> Mistake:
+    """That two gradients are exchanged, of any operator that has two of one shape."""
+    sentence = (
+        "two gradients are exchanged: each holds the numbers of the other gradient"
+    )
+    return Mistake("gradients_swapped", sentence, made, together=True)
 
 
 # ---- memory --------------------------------------------------------------------------
@@ -230,56 +192,19 @@ def kept(extent: int, tile: int) -> int:
 
 
 def forget(
-    tensor: torch.Tensor, axes: Sequence[int], tile: int, fill: torch.Tensor | float
+    tensor: torch.Tensor, axes: Sequence[int], tile: int, fill: float
 ) -> torch.Tensor:
     """A copy whose last, incomplete tile along each of these axes is `fill`."""
     made = tensor.clone()
     for axis in axes:
         at = kept(tensor.shape[axis], tile)
-        rest = made.narrow(axis, at, tensor.shape[axis] - at)
-        if isinstance(fill, torch.Tensor):
-            rest.copy_(
-                fill.expand(tensor.shape).narrow(axis, at, tensor.shape[axis] - at)
-            )
-        else:
-            rest.fill_(fill)
+        made.narrow(axis, at, tensor.shape[axis] - at).fill_(fill)
     return made
 
 
 def forget_flat(
-    tensor: torch.Tensor, from_axis: int, tile: int, fill: torch.Tensor | float
+    tensor: torch.Tensor, from_axis: int, tile: int, fill: float
 ) -> torch.Tensor:
     """The same along the axes from `from_axis` on, counted through as one."""
-    if tensor.numel() == 0:
-        return tensor
     flat = tensor.flatten(from_axis)
-    if isinstance(fill, torch.Tensor):
-        fill = fill.expand(tensor.shape).flatten(from_axis)
     return forget(flat, [flat.dim() - 1], tile, fill).reshape(tensor.shape)
-
-
-def tails(
-    name: str, axes: Sequence[Sequence[int]], flat: Sequence[int]
-) -> list[Formula]:
-    """The last tile of an answer never written, or left as zero."""
-
-    def one(axis: Sequence[int], tile: int, fill: float) -> Formula:
-        return answered(name, lambda t, _: forget(t, axis, tile, fill))
-
-    def through_all(axis: int, tile: int, fill: float) -> Formula:
-        def change(t: torch.Tensor, _: Setting) -> torch.Tensor | None:
-            return forget_flat(t, axis, tile, fill) if t.dim() > axis else None
-
-        return answered(name, change)
-
-    fills = (UNWRITTEN, 0.0)
-    made = [one(a, tile, fill) for a in axes for tile in TILES for fill in fills]
-    return made + [through_all(a, t, f) for a in flat for t in TILES for f in fills]
-
-
-def gradients_swapped(*made: Formula) -> Mistake:
-    """That two gradients are exchanged, of any operator that has two of one shape."""
-    sentence = (
-        "two gradients are exchanged: each holds the numbers of the other gradient"
-    )
-    return Mistake("gradients_swapped", sentence, made, together=True)
