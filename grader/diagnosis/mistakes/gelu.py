@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import partial
 
 from grader.diagnosis.mistakes import formulas
@@ -13,7 +12,6 @@ from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.diagnosis.search import step_mistakes
 
 CUBIC = 0.044715
-FORMS = ("none", "tanh")
 SCALES = (  # what sqrt(2/pi) is mixed up with, and with how few digits it is written
     *(2 / math.pi, math.sqrt(2) / math.pi, math.sqrt(math.pi / 2), math.sqrt(math.pi)),
     *(math.sqrt(2 * math.pi), 1 / math.sqrt(2 * math.pi), 2 / math.sqrt(math.pi)),
@@ -29,37 +27,14 @@ DENSITIES = (  # what the density is multiplied with
     *(math.sqrt(2 * math.pi), math.sqrt(2), math.sqrt(8), math.sqrt(0.5)),
     *(math.sqrt(2 / math.pi), 0.5, 2.0),
 )
-known = partial(step_mistakes.known, {})
-LOGISTIC = "sigmoid(1.702 * input)"
+known, each_way = partial(step_mistakes.known, {}), step_mistakes.each_way
+NEARER = math.sqrt(2), math.sqrt(0.5), 2.0  # erf(x), erf(x / 2), erf(sqrt(2) * x)
+SHARES = [f"(one + erf({factor} * argument)) / two" for factor in NEARER]
 
 
-def _in_forms(*keys: str) -> Iterator[str]:
+def _in_forms(key: str) -> tuple[str, ...]:
     """In both forms, and in one of them."""
-    for key in keys:
-        yield from (key, *(f"{key} ({form})" for form in FORMS))
-
-
-def _places(first: str, second: str) -> tuple[str, ...]:
-    """A change everywhere, or in one of two places."""
-    return f"{first}; {second}", first, second
-
-
-def _constants(name: str, others: tuple[float, ...]) -> Iterator[str]:
-    """Another constant in tanh's argument, or in its slope."""
-    for other in others:
-        yield from _places(
-            f"argument: {name} = {other}", f"inner_slope: {name} = {other}"
-        )
-
-
-def _arguments_of_erf() -> Iterator[str]:
-    """erf(x), erf(x / 2), erf(sqrt(2) * x): the right function, seen from nearer."""
-    for factor in (math.sqrt(2), math.sqrt(0.5), 2.0):
-        density = f"slope: square = {factor}**2 * square"
-        yield from _places(
-            f"argument: root_2 = root_2 / {factor}",
-            f"{density}; slope: root_2_pi = root_2_pi / {factor}",
-        )
+    return key, f"{key} (none)", f"{key} (tanh)"
 
 
 def _at_output(s: Setting) -> Setting:
@@ -93,43 +68,42 @@ MISTAKES = (
     known(
         "sigmoid_for_gelu",
         "this is x * sigmoid(1.702 * x), a third function that is called gelu too",
-        *_in_forms(
-            f"output: share = {LOGISTIC}; grad_input: share = {LOGISTIC}; "
-            f"grad_input: slope = 1.702 * {LOGISTIC} * (1 - {LOGISTIC})"
-        ),
+        *_in_forms("output: share = sigmoid(1.702 * input)"),
     ),
     known(
         "inner_slope_wrong",
         "by the chain rule, multiply by the whole slope of tanh's argument too",
-        *("slope: inner_slope = 1", "slope: inner_slope = scale"),
-        *("inner_slope: scale = 1", "inner_slope: three = 1"),
+        "squashed: argument = as_if(argument, input) (tanh)",
+        "squashed: argument = as_if(argument, scale * input) (tanh)",
+        "backward of argument: scale = 1",
+        "argument: cube = as_if(cube, cube / 3)",
     ),
     known(
         "cubic_term_wrong",
         "the cubic term in tanh's argument is wrong: compare its constant and its "
         "power digit by digit",
-        *_constants("cubic", CUBICS),
-        *_places(
-            "argument: cube = input**2",
-            "inner_slope: three = 2; inner_slope: square = input",
-        ),
+        *each_way("argument: cube", *(f"{c / CUBIC} * cube" for c in CUBICS)),
+        *each_way("argument: cube", "input**2"),
     ),
     known(
         "scale_wrong",
         "the factor in front of tanh's argument is not sqrt(2/pi)",
-        *_constants("scale", SCALES),
+        *each_way(
+            "squashed: argument",
+            *(f"{scale} * (input + cubic * cube)" for scale in SCALES),
+        ),
     ),
     known(
         "argument_of_erf_wrong",
         "the argument of erf is not x / sqrt(2)",
-        *_arguments_of_erf(),
+        *(f"{key} (none)" for key in each_way("output: share", *SHARES)),
     ),
     known(
         "density_wrong",
         "in the form with erf, the factor beside x has the wrong slope: the right "
         "slope is exp(-x^2 / 2) / sqrt(2*pi)",
-        "slope: square = 2 * square",
-        *(f"slope: root_2_pi = root_2_pi / {factor}" for factor in DENSITIES),
+        "backward of squashed: argument = root_2 * argument (none)",
+        *(f"output: share = as_if(share, {d} * share) (none)" for d in DENSITIES),
     ),
     known(
         "x_forgotten",
@@ -137,31 +111,29 @@ MISTAKES = (
         "output: input = 1",
     ),
     known(
-        "one_forgotten",
-        "the 1 in 1 + erf, or 1 + tanh, is missing",
-        "share: one = 0",
+        "one_forgotten", "the 1 in 1 + erf, or 1 + tanh, is missing", "share: one = 0"
     ),
     known(
         "half_forgotten",
         "every number is twice as large as it should be: where is the factor 1/2?",
-        *("share: two = 1", "grad_input: grad_output = 2 * grad_output"),
+        "share: two = 1",
     ),
     known(
         "slope_of_share_missing",
         "x is in both factors of the output: the second term of the product rule is "
         "missing",
-        *_in_forms("grad_input: slope = 0"),
+        *_in_forms("output: share = fixed(share)"),
     ),
     known(
         "share_missing",
         "x is in both factors of the output: the first term of the product rule is "
         "missing",
-        *_in_forms("grad_input: share = 0"),
+        *_in_forms("output: input = fixed(input)"),
     ),
     known(
         "x_missing_in_slope",
         "in the second term of the product rule the factor x is missing",
-        *_in_forms("grad_input: input = 1"),
+        *_in_forms("backward of output: input = 1"),
     ),
     Mistake(
         "output_saved",
@@ -171,7 +143,7 @@ MISTAKES = (
     known(
         "grad_output_forgotten",
         "this is only the slope: backward multiplies it by grad_output",
-        *_in_forms("grad_input: grad_output = 1"),
+        *_in_forms("backward: grad_output = 1"),
     ),
     strides_ignored("input"),
 )

@@ -4,36 +4,38 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
 
 from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import Formula
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.diagnosis.search import step_mistakes
 
-
-def _in_order(t: torch.Tensor, order: str, *, axis: int) -> torch.Tensor:
-    """The blocks of the gates along an axis in another order."""
-    return torch.cat([t.chunk(3, axis)["iog".index(gate)] for gate in order], axis)
+T = torch.Tensor
 
 
-OWN = {"rows": partial(_in_order, axis=0), "columns": partial(_in_order, axis=1)}
-known = partial(step_mistakes.known, OWN)
+def _in_order(t: T, order: str) -> T:
+    """The blocks of the gates along the last axis in another order."""
+    return torch.cat([t.chunk(3, -1)["iog".index(gate)] for gate in order], -1)
+
+
+OWN: dict[str, Callable[..., T]] = {
+    "in_order": _in_order,
+    "in_rows": lambda t, count: t.expand(int(count), -1),
+    "elu_slope": lambda y: torch.where(y > 0, 1.0, y + 1),
+}
+known, each_way = partial(step_mistakes.known, OWN), step_mistakes.each_way
 
 
 def _orders() -> Iterator[str]:
-    """The gates in another order: in forward, in backward, and the same in both."""
+    """The gates in another order, or only the products of weight, or the bias."""
     for order in ("igo", "ogi", "oig", "gio", "goi"):
-        back = "".join("iog"[order.index(gate)] for gate in "iog")
-        forward = f"blocks: preact = columns(preact, '{order}')"
-        yield from (
-            forward,
-            f"{forward}; dblocks: dpreact = columns(dpreact, '{back}')",
-        )
-        yield from (f"preact: {x} = rows({x}, '{order}')" for x in ("weight", "bias"))
-        yield f"dblocks: dpreact = columns(dpreact, '{order}')"
+        yield from each_way("blocks: preact", f"in_order(preact, '{order}')")
+        yield f"blocks: preact = in_order(preact - bias, '{order}') + bias"
+        yield f"preact: bias = in_order(bias, '{order}')"
 
 
 def _some(*keys: str) -> list[str]:
@@ -42,11 +44,17 @@ def _some(*keys: str) -> list[str]:
     return ["; ".join(s) for n in counts for s in itertools.combinations(keys, n)]
 
 
-TURNED = "djoined = side_by_side(right(djoined, input), left(djoined, input))"
-JOINED = (
-    *(f"{step}: joined = side_by_side(input, h)" for step in ("preact", "grad_weight")),
-    f"grad_h: {TURNED}; grad_input: {TURNED}",
-)
+def _sloped(gate: str, slope: str) -> str:
+    """Another slope of an activation, where its value is used."""
+    step = "new_c" if gate in "ig" else "new_h"
+    before = "new_c" if gate == "squashed" else f"preact_{gate}"
+    return f"{step}: {gate} = as_if({gate}, fixed({slope}) * {before})"
+
+
+def _unwritten(name: str) -> Formula:
+    """A gradient that is never written."""
+    return formulas.answered(name, lambda t, _: torch.full_like(t, formulas.UNWRITTEN))
+
 
 MISTAKES = (
     known(
@@ -58,68 +66,71 @@ MISTAKES = (
         "joined_swapped",
         "a row of weight multiplies state and input in the wrong order: h comes "
         "first, then input",
-        *JOINED,
-        "; ".join(JOINED),
+        *each_way("preact: joined", "side_by_side(input, h)"),
+        "backward of preact: joined = side_by_side(input, h)",
     ),
     known(
         "old_cell_forgotten",
         "the old cell is missing: new_c is c plus a product, and grad_c is not zero",
-        *("new_c: c = 0", "grad_c: dnew_c = 0", "grad_c: dnew_c = inf"),
+        *each_way("new_c: c", "0"),
+        _unwritten("grad_c"),
     ),
     known(
         "cell_gradient_missing",
         "new_c is a result, and new_h uses it too: the gradient of new_c is a sum of "
         "two terms",
-        *("dnew_c: grad_new_c = 0", "dnew_c: grad_new_h = 0"),
+        *("backward: grad_new_c = 0", "squashed: new_c = fixed(new_c)"),
     ),
     known(
         "activation_wrong",
         "an activation is wrong: use sigmoid for i and o, elu for g, tanh for new_c",
         *(f"squashed: tanh = {name}" for name in ("sigmoid", "same", "elu")),
         *(f"g: elu = {name}" for name in ("sigmoid", "tanh", "relu", "same")),
-        *(f"i: sigmoid = {name}" for name in ("tanh", "elu", "same")),
-        *(f"o: sigmoid = {name}" for name in ("tanh", "elu", "same")),
+        *(f"{x}: sigmoid = {f}" for x in "io" for f in ("tanh", "elu", "same")),
     ),
     formulas.gradients_swapped(formulas.exchanged("grad_h", "grad_c")),
     known(
         "slope_missing",
         "the slope of an activation, or a part of it, is missing: sigmoid, elu and "
         "tanh each have a slope",
-        *_some("dpreact_i: slope_i = 1", "dpreact_o: slope_o = 1"),
-        *_some("dpreact_i: slope_i = i", "dpreact_o: slope_o = o"),
-        *_some("dpreact_i: slope_i = 1 - i", "dpreact_o: slope_o = 1 - o"),
-        *(f"dpreact_g: slope_g = {slope}" for slope in ("1", "exp(preact_g)", "0")),
-        *(f"dnew_c: slope_c = {slope}" for slope in ("1", "1 - squashed", "squashed")),
+        *_some("backward of i: sigmoid = same", "backward of o: sigmoid = same"),
+        *_some(_sloped("i", "i"), _sloped("o", "o")),
+        *_some(_sloped("i", "1 - i"), _sloped("o", "1 - o")),
+        *(f"backward of {use} = same" for use in ("g: elu", "squashed: tanh")),
+        *("backward of g: elu = exp", "new_c: g = fixed(g)"),
+        *(_sloped("squashed", slope) for slope in ("1 - squashed", "squashed")),
     ),
     known(
         "accumulation_missing",
         formulas.ONE_TERM,
-        "djoined: weight = only_last_row(weight)",
-        "grad_weight: dblocks = only_last_row(dblocks)",
-        "grad_bias: dblocks = only_last_row(dblocks)",
+        "backward of preact: weight = only_last_row(weight)",
+        "backward of preact: joined = only_last_row(joined)",
+        "preact: bias = as_if(bias, only_last_row(in_rows(bias, N)))",
     ),
     known(
         "slope_at_wrong_value",
         "a slope is computed from the wrong value: forward saves the gates after "
         "their activation",
         *_some(
-            *(f"slope_{gate}: {gate} = preact_{gate}" for gate in "iog"),
-            "slope_c: squashed = new_c",
+            *(_sloped(gate, f"preact_{gate} * (1 - preact_{gate})") for gate in "io"),
+            _sloped("g", "elu_slope(preact_g)"),
+            _sloped("squashed", "1 - new_c**2"),
         ),
         *_some(
-            *("slope_i: i = sigmoid(i)", "slope_o: o = sigmoid(o)"),
-            *("slope_g: g = elu(g)", "slope_c: squashed = tanh(squashed)"),
+            *(f"backward of {gate}: preact_{gate} = {gate}" for gate in "iog"),
+            "backward of squashed: new_c = squashed",
         ),
     ),
     known(
         "bias_missing",
         "the bias is missing, everything else is right",
-        *("preact: bias = 0", "grad_bias: dblocks = 0", "grad_bias: dblocks = inf"),
+        *each_way("preact: bias", "0"),
+        _unwritten("grad_bias"),
     ),
     known(
         "bias_averaged",
         "a sum is needed, not an average",
-        *(f"grad_bias: dblocks = dblocks / {count}" for count in ("N", "H", "(N*H)")),
+        *(f"preact: bias = as_if(bias, bias / {n})" for n in ("N", "H", "(N*H)")),
     ),
     strides_ignored("input", "weight", "bias", "h", "c"),
 )

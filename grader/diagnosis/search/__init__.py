@@ -11,6 +11,7 @@ NAMES = (  # docs/guides/mistakes.md
     "factor_missing",
     "factor_twice",
     "factor_wrong",
+    "gradient_of_step_wrong",
     "index_wrong",
     "loop_short",
     "memory_order_wrong",

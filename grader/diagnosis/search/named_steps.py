@@ -3,9 +3,12 @@
 
     "rstd": "rsqrt(variance + eps)"
 
-A change says what a step uses in place of a name: another name, a number, or a formula
-like "2*eps". A function has a name, too: tanh can stand in place of sigmoid.
-The formulas are from common/operators.h. Backward runs the steps of forward first.
+A change says what a step uses in place of a name. It is another name, a number, or a
+formula like "2*eps". A function has a name, too: tanh can stand in place of sigmoid.
+The formulas are from common/operators.h. Backward runs the steps of forward first. If
+operators.h has no formulas of backward, autograd differentiates the steps of forward.
+Then a change can be in the gradient alone. `as_if(i, 2*i)` has the numbers of i and the
+gradient of 2*i. A change in "backward of i" leaves the numbers of the step i right.
 """
 
 from __future__ import annotations
@@ -68,46 +71,16 @@ CELL = {
     "squashed": "tanh(new_c)",
     "new_h": "squashed * o",
 }
-CELL_BACKWARD = {
-    "squashed": "tanh(new_c)",
-    "slope_i": "i * (1 - i)",
-    "slope_o": "o * (1 - o)",
-    "slope_g": "elu_slope(g)",
-    "slope_c": "1 - squashed**2",
-    "dnew_c": "grad_new_c + grad_new_h * o * slope_c",
-    "dpreact_i": "dnew_c * g * slope_i",
-    "dpreact_o": "grad_new_h * squashed * slope_o",
-    "dpreact_g": "dnew_c * i * slope_g",
-    "dpreact": "side_by_side(dpreact_i, dpreact_o, dpreact_g)",
-    "dblocks": "dpreact",
-    "djoined": "dblocks @ weight",
-    "grad_h": "left(djoined, h)",
-    "grad_input": "right(djoined, h)",
-    "grad_weight": "transposed(dblocks) @ joined",
-    "grad_bias": "over_rows(dblocks)",
-    "grad_c": "dnew_c",
-}
-SHARE = {
-    "none": {
-        "argument": "input / root_2",
-        "share": "(one + erf(argument)) / two",
-    },
+CELL_BACKWARD = {"backward": "grad_new_h * new_h + grad_new_c * new_c"}
+GELU = {
+    "none": {"argument": "input / root_2", "squashed": "erf(argument)"},
     "tanh": {
         "cube": "input**3",
         "argument": "scale * (input + cubic * cube)",
-        "share": "(one + tanh(argument)) / two",
+        "squashed": "tanh(argument)",
     },
 }
-SLOPE = {
-    "none": {"square": "input**2", "slope": "exp(-square / two) / root_2_pi"},
-    "tanh": {
-        "square": "input**2",
-        "inner_slope": "scale * (one + three * cubic * square)",
-        "outer_slope": "(one - tanh(argument)**2) / two",
-        "slope": "outer_slope * inner_slope",
-    },
-}
-OF_INPUT = {"grad_input": "grad_output * (share + input * slope)"}
+OF_INPUT = {"share": "(one + squashed) / two", "output": "input * share"}
 SUM = {"output": "input + alpha * other"}
 SUM_BACKWARD = {
     "terms": "alpha * grad_output",
@@ -118,11 +91,8 @@ PROGRAMS: dict[str, dict[str, tuple[Steps, Steps]]] = {  # by option: forward, b
     "layer_norm": {"": (NORM, NORM_BACKWARD)},
     "lltm": {"": (CELL, CELL_BACKWARD)},
     "gelu": {
-        form: (
-            {**SHARE[form], "output": "input * share"},
-            {**SHARE[form], **SLOPE[form], **OF_INPUT},
-        )
-        for form in SHARE
+        form: ({**first, **OF_INPUT}, {"backward": "grad_output * output"})
+        for form, first in GELU.items()
     },
     "add": {"": (SUM, SUM_BACKWARD)},
 }
@@ -146,6 +116,16 @@ def _stretched(t: T, operand: T, *, how: str, new: bool) -> T:
     for axis in range(lacks) if new else ones:
         t = REDUCTIONS[how](t, axis)
     return t
+
+
+def fixed(value: T | float) -> T:
+    """A value without a gradient."""
+    return torch.as_tensor(value, dtype=torch.float64).detach()
+
+
+def as_if(value: T | float, other: T | float) -> T:
+    """The numbers of `value`, with the gradient of `other`."""
+    return fixed(value) + (other - fixed(other))
 
 
 #: functions that are taken for each other
@@ -180,16 +160,17 @@ FUNCTIONS: dict[str, Callable[..., T]] = {
     "over_rows": lambda t: t.sum(0),
     "transposed": lambda t: t.mT,
     "side_by_side": lambda *t: torch.cat(t, 1),
-    "left": lambda t, other: t[:, : other.shape[1]],
-    "right": lambda t, other: t[:, other.shape[1] :],
-    "elu_slope": lambda t: torch.where(t > 0, 1.0, t + 1),
+    **{"fixed": fixed, "as_if": as_if},
 }
 CONSTANTS = {
-    **{"one": 1.0, "two": 2.0, "three": 3.0, "inf": math.inf, "cubic": 0.044715},
-    **{"root_2": math.sqrt(2), "root_2_pi": math.sqrt(2 * math.pi)},
-    "scale": math.sqrt(2 / math.pi),
+    **{"one": 1.0, "two": 2.0, "cubic": 0.044715},
+    **{"root_2": math.sqrt(2), "scale": math.sqrt(2 / math.pi)},
 }
 OF_ROWS = ("input", "grad_output")  # of layer_norm, (..., D)
+BACKWARD = "backward of "  # a change in the gradient of a step that is itself right
+
+
+BUILTINS: dict[str, Any] = {"__builtins__": {}}  # a formula can use none
 
 
 def _number(value: float) -> T:
@@ -207,10 +188,17 @@ def steps_of(s: Setting) -> Steps:
     return {**forward, **backward} if s.grads else forward
 
 
+def by_autograd(s: Setting) -> bool:
+    """Whether backward has no formulas: its only step is a sum to differentiate."""
+    return "backward" in steps_of(s)
+
+
 def given(s: Setting) -> dict[str, Any]:
     """All that the first step may use."""
     made: dict[str, Any] = {name: _number(value) for name, value in CONSTANTS.items()}
-    made |= {**FUNCTIONS, **s.inputs}
+    wanted = by_autograd(s)
+    leaves = {n: t.detach().requires_grad_(wanted) for n, t in s.inputs.items()}
+    made |= {**FUNCTIONS, **leaves}
     made |= {f"grad_{name}": grad for name, grad in zip(s.results, s.grads)}
     made |= {k: _number(v) for k, v in s.options.items() if isinstance(v, float | int)}
     if s.operator.name == "lltm":
@@ -236,21 +224,25 @@ def code(formula: str) -> CodeType:
 
 @dataclass
 class _Used:
-    """The names that a step uses, some of them changed."""
+    """The names that a step uses, or its backward, some of them changed."""
 
     step: str
-    values: dict[str, Any]
+    values: Values
     changes: Changes
 
     def __getitem__(self, name: str) -> Any:
         right, text = self.values[name], self.changes.get((self.step, name))
-        return right if text is None else instead(text, right, self.values)
+        if text is None:
+            return right
+        made = instead(text, right, self.values)
+        in_backward = self.step.startswith(BACKWARD) and not callable(right)
+        return as_if(made, right) if in_backward else made
 
 
 def instead(text: str, right: Any, values: Values) -> Any:
     """What stands in place of a right value, as large as the right one if it can be."""
     try:
-        made = eval(code(text), {"__builtins__": {}}, values)
+        made = eval(code(text), BUILTINS, values)
     except (NameError, IndexError, RuntimeError) as error:
         raise Impossible from error
     if callable(right):
@@ -265,8 +257,15 @@ def run(s: Setting, changes: Changes, own: Values | None = None) -> dict[str, An
     """The values of all steps; `own` are more functions for the changes."""
     if "values" not in s.kept:
         s.kept["values"] = _completed(s, given(s), {})
-    values = values_before({step for step, _ in changes}, s.kept["values"])
-    return _completed(s, {**values, **(own or {})}, changes)
+    steps = {step.removeprefix(BACKWARD) for step, _ in changes}
+    values = values_before(steps, s.kept["values"])
+    made = _completed(s, {**values, **(own or {})}, changes)
+    if not by_autograd(s):
+        return made
+    leaves = [made[name.removeprefix("grad_")] for name in s.truth]
+    sum_ = made["backward"].sum()
+    found = torch.autograd.grad(sum_, leaves, retain_graph=True, materialize_grads=True)
+    return {**made, **dict(zip(s.truth, found))}
 
 
 def values_before(steps: set[str], values: Values) -> dict[str, Any]:
@@ -276,8 +275,13 @@ def values_before(steps: set[str], values: Values) -> dict[str, Any]:
 
 def _completed(s: Setting, values: dict[str, Any], changes: Changes) -> dict[str, Any]:
     """The values, and the values of all other steps."""
+    changed = {step for step, _ in changes}
     for step, formula in steps_of(s).items():
-        if step not in values:
-            used: Any = _Used(step, values, changes)
-            values[step] = eval(code(formula), {"__builtins__": {}}, used)
+        if step in values:
+            continue
+        used: Any = _Used(step, values, changes)
+        values[step] = eval(code(formula), BUILTINS, used)
+        if BACKWARD + step in changed:
+            used = _Used(BACKWARD + step, {**s.kept["values"], **values}, changes)
+            values[step] = as_if(values[step], eval(code(formula), BUILTINS, used))
     return values
