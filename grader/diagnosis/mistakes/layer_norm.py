@@ -77,11 +77,7 @@ MISTAKES = (
         "the squares are divided by D - 1: PyTorch's layer_norm divides by D",
         UNBIASED,
     ),
-    known(
-        "eps_forgotten",
-        "eps is missing: the result has eps = 0",
-        NO_EPS,
-    ),
+    known("eps_forgotten", "eps is missing: the result has eps = 0", NO_EPS),
     known(
         "eps_constant",
         "a constant is used in place of the argument eps",
@@ -152,9 +148,7 @@ MISTAKES = (
     ),
     formulas.gradients_swapped(formulas.backward_only(_gradients_exchanged)),
     known(
-        "weight_missing",
-        "the weight is missing, everything else is right",
-        NO_WEIGHT,
+        "weight_missing", "the weight is missing, everything else is right", NO_WEIGHT
     ),
     known(
         "weight_and_bias_missing",
