@@ -27,6 +27,7 @@ OWN: dict[str, Callable[..., T]] = {
     "in_rows": lambda t, count: t.expand(int(count), -1),
     "elu_slope": lambda y: torch.where(y > 0, 1.0, y + 1),
 }
+FOR_ELU = ("sigmoid", "tanh", "relu", "same")
 known, each_way = partial(step_mistakes.known, OWN), step_mistakes.each_way
 
 
@@ -44,11 +45,11 @@ def _some(*keys: str) -> list[str]:
     return ["; ".join(s) for n in counts for s in itertools.combinations(keys, n)]
 
 
-def _sloped(gate: str, slope: str) -> str:
-    """Another slope of an activation, where its value is used."""
+def _sloped(gate: str, slope: str, value: str = "") -> str:
+    """Another slope of an activation, where its value is used; also another value."""
     step = "new_c" if gate in "ig" else "new_h"
     before = "new_c" if gate == "squashed" else f"preact_{gate}"
-    return f"{step}: {gate} = as_if({gate}, fixed({slope}) * {before})"
+    return f"{step}: {gate} = as_if({value or gate}, fixed({slope}) * {before})"
 
 
 def _unwritten(name: str) -> Formula:
@@ -68,6 +69,8 @@ MISTAKES = (
         "first, then input",
         *each_way("preact: joined", "side_by_side(input, h)"),
         "backward of preact: joined = side_by_side(input, h)",
+        "preact: joined = as_if(side_by_side(input, h), joined); "
+        "backward of preact: joined = joined",
     ),
     known(
         "old_cell_forgotten",
@@ -85,7 +88,8 @@ MISTAKES = (
         "activation_wrong",
         "an activation is wrong: use sigmoid for i and o, elu for g, tanh for new_c",
         *(f"squashed: tanh = {name}" for name in ("sigmoid", "same", "elu")),
-        *(f"g: elu = {name}" for name in ("sigmoid", "tanh", "relu", "same")),
+        *(f"g: elu = {name}" for name in FOR_ELU),
+        *(_sloped("g", f"elu_slope({f}(preact_g))", f"{f}(preact_g)") for f in FOR_ELU),
         *(f"{x}: sigmoid = {f}" for x in "io" for f in ("tanh", "elu", "same")),
     ),
     formulas.gradients_swapped(formulas.exchanged("grad_h", "grad_c")),

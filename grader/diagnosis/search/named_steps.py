@@ -196,9 +196,8 @@ def by_autograd(s: Setting) -> bool:
 def given(s: Setting) -> dict[str, Any]:
     """All that the first step may use."""
     made: dict[str, Any] = {name: _number(value) for name, value in CONSTANTS.items()}
-    wanted = by_autograd(s)
-    leaves = {n: t.detach().requires_grad_(wanted) for n, t in s.inputs.items()}
-    made |= {**FUNCTIONS, **leaves}
+    made |= FUNCTIONS
+    made |= {n: t.detach().requires_grad_(by_autograd(s)) for n, t in s.inputs.items()}
     made |= {f"grad_{name}": grad for name, grad in zip(s.results, s.grads)}
     made |= {k: _number(v) for k, v in s.options.items() if isinstance(v, float | int)}
     if s.operator.name == "lltm":

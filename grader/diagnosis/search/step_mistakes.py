@@ -134,8 +134,7 @@ def _changes_of(step: str, name: str, s: Setting) -> Iterator[tuple[str, ...]]:
             texts[f"fixed({text}) * {arguments[0]}"] = f"{slope} `{text}`"
     for text, how in texts.items():
         if _fits(text, right, before):
-            words = f"a backward in which {how}"
-            yield GRADIENT, words, step, f"as_if({name}, {text})"
+            yield GRADIENT, f"a backward in which {how}", step, f"as_if({name}, {text})"
 
 
 def _texts(step: str, name: str, s: Setting, values: Values) -> Iterator[str]:

@@ -76,6 +76,21 @@ def test_one_wrong_place_of_a_formula_is_told(
     assert result.mistake
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"FROM_C": "0.5 * *at2(grad_new_c, n, j)"}, "`grad_new_c/2` in place of"),
+        ({"SLOPE_O": "1 - o * o"}, "the slope of the step `o` is `1 - o**2`"),
+        ({"SLOPE_G": "1 - pow(tanh(g > 0 ? g : log(g + 1)), 2)"}, "`tanh` in place of"),
+        ({"GIVE_C": "2 * of_c"}, "from the step `new_c` is multiplied by `2`"),
+    ],
+)
+def test_a_wrong_gradient_of_a_step_is_told(tools, compile_rung, change, words):
+    with subject_of("lltm", compile_rung(source("lltm", **change))) as subject:
+        result = explained(subject, "backward")
+    assert words in (result.diagnosis or ""), result.diagnosis
+
+
 def changed(file: str, old: str, new: str) -> str:
     """A file of the reference with one change, which finds its header."""
     text = (POINTS / file).read_text()
