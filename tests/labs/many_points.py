@@ -30,7 +30,7 @@ from tests.proofs import pages
 POINTS, CHANNELS, TURNS = 100_000, 64, 7
 FILLED = (1, 10, 25, 100)  # percent of a cube's cells that have a point
 ORDERS = ("random", "rising")
-TEXT = """# 100,000 points
+TEXT = """# subm_conv3d with 100,000 points{}
 
 Made by `python -m tests.labs.many_points` on {}, {}; 1 thread.
 One core's measured peak is {:.0f} GFLOP/s in float32.
@@ -125,8 +125,10 @@ def main() -> int:
         rows.append(cells)
     head = ["cells with a point", "order", "pairs of a point"]
     table = pages.table([*head, "forward", "grad_features", "grad_weight"], rows)
-    words = TEXT.format(pages.machine(), isa.name(), peak, TURNS)
-    page = f"many_points_{isa.held()}.md" if isa.held() else "many_points.md"
+    held = isa.held()
+    title = f", {held}" if held else ""
+    words = TEXT.format(title, pages.machine(), isa.name(), peak, TURNS)
+    page = f"many_points_{held}.md" if held else "many_points.md"
     pages.write(page, words, "\n".join(table))
     return 0
 
