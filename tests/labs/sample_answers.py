@@ -185,11 +185,21 @@ def _wrong_fake(call: Call, real: Tensor) -> str:
 
 
 def _fake(call: Call) -> Any:
-    """The call with fake tensors; None if PyTorch cannot make them (sparse, nested)."""
+    """The call with fake tensors; None if PyTorch cannot make them of such tensors."""
     with FakeTensorMode() as mode:
         given = call.arguments, call.options
         try:
             given = pytree.tree_map_only(Tensor, mode.from_tensor, given)
         except Exception:
+            if all(_is_dense(leaf) for leaf in pytree.tree_leaves(given)):
+                raise
             return None
         return call.ours(*given[0], **given[1])
+
+
+def _is_dense(value: Any) -> bool:
+    """Whether a value is no sparse, nested or quantized tensor."""
+    if not isinstance(value, Tensor):
+        return True
+    strided = value.layout is torch.strided
+    return strided and not value.is_nested and not value.is_quantized
