@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The wrong submissions of tests/programs/unseen_mistakes: do they fit and compile?
 
-    python -m tests.house.unseen_mistakes
+    python -m tests.house.unseen_mistakes [unseen_mistakes_2]
 
 Applies every edit, compiles Python and C, and prints how many there are of each kind.
 CUDA and C++ are not compiled, and nothing is run.
@@ -16,13 +16,8 @@ from collections import Counter
 from tests import NATIVE, PROGRAMS, ROOT
 from tests.house.student_mistakes import Mistake, student_mistakes
 
-FOLDER = PROGRAMS / "unseen_mistakes"
+COLLECTION = "unseen_mistakes"
 CC = ["cc", "-std=gnu11", "-fsyntax-only", "-DREAL_F32", NATIVE, "-fopenmp"]
-
-
-def unseen_mistakes() -> list[Mistake]:
-    """All of them, in the order of the files."""
-    return student_mistakes(FOLDER)
 
 
 def lab_of(mistake: Mistake) -> str:
@@ -51,9 +46,9 @@ def error_of(mistake: Mistake) -> str:
     return said.stderr if said.returncode else ""
 
 
-def main() -> int:
+def main(words: list[str]) -> int:
     """Print the counts, and what is wrong."""
-    found = unseen_mistakes()
+    found = student_mistakes(PROGRAMS / (words[0] if words else COLLECTION))
     bad = [f"{m.id}: {said}" for m in found if (said := error_of(m))]
     bad += [f"{m.id}: changes nothing" for m in found if m.text() == m.path.read_text()]
     names = Counter(m.id for m in found)
@@ -75,4 +70,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

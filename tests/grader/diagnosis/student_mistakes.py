@@ -4,6 +4,7 @@
     python -m tests.grader.diagnosis.student_mistakes [student_mistakes]
         [--only ID ...] [--new] [--jobs 2] [--table]
     python -m tests.grader.diagnosis.student_mistakes unseen_mistakes ...
+    python -m tests.grader.diagnosis.student_mistakes unseen_mistakes_2 ...
 
 Each entry of the collection in tests/programs is graded as by `make grade SPEED=off`,
 from a copy. A file of lab 05 is changed in place, and put back at the end. What is said
@@ -44,14 +45,19 @@ The entries are in `tests/programs/student_mistakes`, the messages in `results.j
 there, the judgements, made by reading, in `judged.json`. What the words mean, and the
 sums, stand in `mistakes.md`. A dash is an entry that was not graded again since then.
 """
-UNSEEN = """# 120 wrong submissions that the grader had not seen
+UNSEEN = """# 120 {more}wrong submissions that the grader had not seen
 
-Written by `python -m tests.grader.diagnosis.student_mistakes unseen_mistakes --table`.
+Written by `python -m tests.grader.diagnosis.student_mistakes {folder} --table`.
 The entries, and how they were written and are judged, are in
-`tests/programs/unseen_mistakes`. The entries and the rule of judging were committed
-before the first run (commit b4b51881). All sentences were read by one person.
+`tests/programs/{folder}`. The entries and the rule of judging were committed
+before the first run{commit}. All sentences were read by one person.
 """
-COLLECTIONS = {"student_mistakes": STUDENTS, "unseen_mistakes": UNSEEN}
+FIRST, SECOND = "unseen_mistakes", "unseen_mistakes_2"
+COLLECTIONS = {
+    "student_mistakes": STUDENTS,
+    FIRST: UNSEEN.format(more="", folder=FIRST, commit=" (commit b4b51881)"),
+    SECOND: UNSEEN.format(more="more ", folder=SECOND, commit=""),
+}
 SEED = 7
 WHAT = ("verdict", "name", "judged")
 NUMBERS = (Verdict.WRONG_VALUE, Verdict.WRONG_GRADIENT)
