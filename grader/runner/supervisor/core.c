@@ -26,6 +26,7 @@ enum {
     FENCE_BYTES = PAGE_BYTES,
     STOP_LIMIT_MS = 10000,  // a thread that waits for the disk stops when it has it
     STOP_SPINS = 4,
+    LONGEST_NAP = 10,  // 2^10 us
     STAGGER_BYTES = 13 * 64,
 };
 
@@ -253,11 +254,12 @@ static int freeze(session_t *s)
         if (is_still(state) && (threads <= 1 || every_thread_still(s->pid))) break;
         if (now_ns() > limit) return -1;
         // on a shared core the worker must run to be stopped: after a few offers this
-        // thread leaves the queue, or a third one would be served before the worker
+        // thread leaves the queue, or a third one would be served before the worker.
+        // Each sleep costs this core some 50 us: twice as long a sleep each time
         if (spins < STOP_SPINS)
             sched_yield();
         else
-            usleep(spins < 100 * STOP_SPINS ? 5 : 100);
+            usleep(1u << (spins < LONGEST_NAP ? spins : LONGEST_NAP));
     }
     s->frozen = 1;
     return 0;
