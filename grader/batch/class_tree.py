@@ -30,6 +30,10 @@ make.sanitizers_missing()
 make.races_missing()
 """
 FOR_CUDA = "cusim.build_tools()\n"
+FOR_EXTENSION = """
+from grader.toolchain.extension import precompiled
+precompiled.make()
+"""
 
 
 def make(folder: Path, student: Path, wanted: Course, key: str) -> None:
@@ -43,9 +47,11 @@ def make(folder: Path, student: Path, wanted: Course, key: str) -> None:
         tree = new / "tree"
         shutil.copytree(student, tree)
         course_trees.hide(tree, wanted)
-        cuda = any(task.startswith("04") for task in wanted.offers)
+        labs = {task[:2] for task in wanted.offers}
+        programs = PROGRAMS + (FOR_CUDA if "04" in labs else "")
+        programs += FOR_EXTENSION if "05" in labs else ""
         _run(new, "-m", "compileall", "-q", "grader", "common/python")
-        _run(new, "-c", PROGRAMS + (FOR_CUDA if cuda else ""))
+        _run(new, "-c", programs)
         (new / KEY).write_text(key)
 
 

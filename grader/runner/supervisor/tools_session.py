@@ -37,7 +37,8 @@ from grader.course.foreign import short
 from grader.runner.supervisor.gate_events import Event, Malformed, Told, decoded
 from grader.runner.supervisor.kernel_calls import RESULT, Incoming, KernelCall, TooLarge
 from grader.runner.supervisor.processes import own_modules, resident, share, tree
-from grader.toolchain import gpu_probe, isa, sandbox
+from grader.toolchain import gpu_probe, sandbox
+from grader.toolchain.extension.compiler_environment import compiler_environment
 from grader.toolchain.make import build_folder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -241,30 +242,9 @@ class Tools:
         )
 
     def environment(self) -> dict[str, str]:
-        """Caches and temporary files in its own folder, one thread for each library."""
-        named = os.environ.get("CXX")
-        temporary = str(self._room / "work")
-        return {
-            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-            "HOME": temporary,
-            "USER": "nobody",
-            "LOGNAME": "nobody",
-            "TMPDIR": temporary,
-            "LC_ALL": "C.UTF-8",
-            "OMP_NUM_THREADS": "1",
-            "TORCHINDUCTOR_CACHE_DIR": str(self._cache),
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",
-            # the code is small: no vectors to try out, and one header for all of it,
-            # which is there already (toolchain/extension/precompiled.py)
-            "TORCHINDUCTOR_VEC_ISA_OK": "0",
-            "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",
-            # graphs are small: to know them again would mean to read all of torch
-            "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
-            "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
-            **isa.environment(),
-            **({"CXX": named} if named else {}),
-            **(gpu_probe.environment() if self._card else {}),
-        }
+        """Caches and temporary files in its own folder."""
+        card = gpu_probe.environment() if self._card else {}
+        return {**compiler_environment(self._room / "work", self._cache), **card}
 
     def _events(self, read: int) -> Iterator[Event]:
         """Its lines, until it ends, says too much, or takes too long. Calls of kernels

@@ -21,6 +21,7 @@ from pathlib import Path
 from grader import once, working
 from grader.course.rungs import ROOT
 from grader.toolchain import isa
+from grader.toolchain.extension.compiler_environment import compiler_environment
 from grader.toolchain.make import (
     OUR_DEADLINE,
     build_folder,
@@ -39,12 +40,22 @@ def header(environment: Mapping[str, str]) -> Path | None:
     made_of = [metadata.version("torch"), sys.prefix, named_cpp(), version]
     made_of += [isa.processor(), *sorted(isa.environment().values())]
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
-    folder = build_folder() / "extension" / "inductor" / key
+    folder = headers() / key
     file, done = folder / "prefix.h", folder / "done"
     with once.alone(file), working.on("compile a header of torch.compile, once"):
         if not done.exists() and _compiled(file, environment):
             done.touch()
     return file if done.exists() else None
+
+
+def headers() -> Path:
+    """Where the compiled headers are, each in a folder."""
+    return build_folder() / "extension" / "inductor"
+
+
+def make() -> None:
+    """Make the header before a process asks for it."""
+    header(compiler_environment(headers(), headers()))
 
 
 def _compiled(file: Path, environment: Mapping[str, str]) -> bool:
