@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.wire import Reply
+from grader.runner.worker.line_values import sizes_in_line
 from grader.runner.worker.student_memory import ContractError
 from grader.runner.worker.student_rules import Forbidden, Rules, quoted, shown
 from grader.runner.worker.torch_calls import order_of
@@ -43,6 +44,8 @@ def sentence_of(error: BaseException, path: str) -> str:
     if not notes and frame and (order := order_of(frame.line)):
         notes = [order]
     where = shown(frame) if frame else ""
+    if frame and frame.lineno:
+        where = sizes_in_line(error, frame.filename, frame.lineno) + where
     if isinstance(error, SyntaxError) and error.lineno:
         name = error.filename or path
         where = f" ({name}:{error.lineno}: {quoted(error.text)})"

@@ -124,6 +124,7 @@ def send(calls: int, name: str, tensor: Any) -> list[Any]:
 def failure_words(error: BaseException, path: str) -> dict[str, Any]:
     """An exception as a kind, a sentence, and the student's line."""
     from grader.runner.worker.gates.bound import Borrowed, Broken, Skipped
+    from grader.runner.worker.line_values import none_in_line, sizes_in_line
     from grader.runner.worker.student_package import advice
 
     kinds = {Broken: "broken", Borrowed: "borrowed", Skipped: "skipped"}
@@ -145,12 +146,16 @@ def failure_words(error: BaseException, path: str) -> dict[str, Any]:
     if own and (
         kind == "slip" or (own is not error and (kind == "raised" or of_opcheck))
     ):
-        text = f"{type(own).__name__}: {plain(own)}"
+        text = f"{type(own).__name__}: {plain(own)}{none_in_line(own, path)}"
     elif kind == "raised":
         words = advice(error)
         text = f"{type(error).__name__}: {text}"
         said = textwrap.shorten(text, 300, placeholder=" ...")
         text = f"{words} (PyTorch says: {said})" if words else text
+    if kind in ("raised", "slip") and where and len(text) < LONGEST:
+        file, _, line = where.rpartition(":")
+        theirs = (e for e in reversed(causes) if line_of(e, path) == where)
+        text += sizes_in_line(next(theirs, error), file, int(line))
     return {"kind": kind, "message": text, "location": where}
 
 

@@ -12,7 +12,7 @@ from grader.checks.check_result import CheckResult
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import select
 from grader.diagnosis import extension_line
-from grader.runner.worker import tools_worker
+from grader.runner.worker import student_errors, tools_worker
 from grader.runner.worker.gates import registered
 from grader.verdicts import Verdict
 
@@ -134,3 +134,51 @@ def test_the_check_of_the_schema_tells_a_call_that_raises(said, told):
     error = RuntimeError(f"opcheck(op, ...): test_schema failed with {said}")
     operator = torch.ops.aten.add.Tensor
     assert told in registered._opcheck_sentence(operator, "test_schema", error)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("start * 2.0 + 1", "; `start` is None in `rule`"),
+        ("start.sum() * other", "; `start` is None in `rule`"),
+        ("other.start + start", "; `start` is None in `rule`"),
+        ("start + nothing", ""),  # two variables are None: either may be the cause
+    ],
+)
+def test_the_variable_that_is_none_is_told(tmp_path, line, said):
+    file = tmp_path / "convlab_ext" / "lltm.py"
+    file.parent.mkdir()
+    begin = "class other:\n    start = 1\n\n\n"
+    file.write_text(f"{begin}def rule(start=None, nothing=None):\n    return {line}\n")
+    with pytest.raises((TypeError, AttributeError)) as error:
+        runpy.run_path(str(file))["rule"]()
+    words = tools_worker.failure_words(error.value, str(file.parent))
+    assert words["kind"] == "slip"
+    assert words["message"].endswith(f"{error.value}{said}")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "out = rows @ weight.mT",
+            "; in this line, `rows` has the sizes [3, 4], `weight` has the sizes "
+            "[2, 5]",
+        ),
+        ("return rows.sum(dim=7)", "; in this line, `rows` has the sizes [3, 4]"),
+        ("raise RuntimeError('no idea')", ""),
+    ],
+)
+def test_an_exception_about_sizes_shows_the_sizes_of_the_variables(
+    tmp_path, line, said
+):
+    file = tmp_path / "convlab_ext" / "linear.py"
+    file.parent.mkdir()
+    rows = "rows, weight, out = torch.ones(3, 4), torch.ones(2, 5), torch.ones(1)"
+    file.write_text(f"import torch\n\n\ndef rule():\n    {rows}\n    {line}\n")
+    with pytest.raises((RuntimeError, IndexError)) as error:
+        runpy.run_path(str(file))["rule"]()
+    words = tools_worker.failure_words(error.value, str(file.parent))
+    assert words["message"].endswith(f"{error.value}{said}")
+    sentence = student_errors.sentence_of(error.value, str(file.parent))
+    assert f"{error.value}{said} ({file}:6: " in sentence
