@@ -91,6 +91,20 @@ class Bound:
             self._argument(one, job, list(mask)) for one in operator._schema.arguments
         )
 
+    def order_of(self, operator: Any) -> str:
+        """How the schema's order of arguments differs from PyTorch's; "" if not."""
+        first, *others = self.names
+        shape = [self.signature.shape_argument] if self.signature.shape_argument else []
+        options = [option.name for option in self.signature.options]
+        right = [first, *shape, *others, *options]
+        order = [one.name for one in operator._schema.arguments]
+        if order == right or sorted(order) != sorted(right):
+            return ""
+        return (
+            f"the schema of {self.name} has the order {', '.join(order)}, but "
+            f"PyTorch's order is {', '.join(right)}"
+        )
+
     def _argument(self, one: Any, job: Job, mask: list[bool]) -> Any:
         tensors, options, name = job["tensors"], job["options"], one.name
         if name in job.get("grad_outputs", ()):

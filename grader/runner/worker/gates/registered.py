@@ -69,7 +69,9 @@ def opcheck(bound: Bound, job: Job) -> Named:
         try:
             torch.library.opcheck(operator, tuple(arguments), test_utils=util)
         except OpCheckError as error:
-            raise Broken(_opcheck_sentence(operator, util, error)) from error
+            order = "" if backward else bound.order_of(operator)
+            sentence = _opcheck_sentence(operator, util, error)
+            raise Broken("; ".join(filter(None, (sentence, order)))) from error
     return []
 
 
@@ -198,9 +200,9 @@ def errors(bound: Bound, job: Job) -> Named:
                 *pytree.tree_map_only(torch.Tensor, mode.from_tensor, given)
             )
 
-    name = f"torch.ops.convlab.{bound.name}"
+    name, order = f"torch.ops.convlab.{bound.name}", bound.order_of(operator)
     for who, call in ((f"convlab_ext.{bound.name}", by_function), (name, by_operator)):
-        _says_why(who, job, _refusal(who, job, call, ARGUMENT_CHECKS))
+        _says_why(who, job, _refusal(who, job, call, ARGUMENT_CHECKS), order)
     _refusal(f"{name} for fake tensors (torch.compile)", job, by_fake, FAKE_CHECKS)
     return []
 
@@ -216,11 +218,20 @@ def _refusal(name: str, job: Job, call: Callable[[], Any], mend: str) -> Excepti
     raise Broken(f"{name} accepts {job['what']}, which PyTorch refuses: {mend}")
 
 
-def _says_why(name: str, job: Job, error: Exception) -> None:
-    """A refusal has to name what is wrong, and what is right."""
+def _says_why(name: str, job: Job, error: Exception, order: str) -> None:
+    """A refusal has to name what is wrong, and what is right.
+
+    `order` says how the schema's order differs from PyTorch's. Then an argument may
+    arrive in the place of another one, and the refusal may be about that one.
+    """
     text = " ".join(str(error).split())
     if lacking := lacks(text, job["names"], job["right"]):
         said = repr(quoted(text, 160)) if text else "empty"
+        if order:
+            raise Broken(
+                f"{name} is called with {job['what']}. {order[0].upper()}{order[1:]}. "
+                f"The call raises {said}"
+            ) from error
         raise Broken(
             f"{name} refuses {job['what']}, but its message {lacking}. The message is "
             f"{said}. Name the argument, what you got and what was expected. The check "

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import runpy
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from grader.course.tasks import select
 from grader.diagnosis import extension_line
 from grader.runner.worker import student_errors, tools_worker
 from grader.runner.worker.gates import registered
+from grader.runner.worker.gates.bound import Bound, Broken
 from grader.verdicts import Verdict
 
 SHOWN = "labs/05_torch_extension"
@@ -155,6 +157,33 @@ def test_the_variable_that_is_none_is_told(tmp_path, line, said):
     words = tools_worker.failure_words(error.value, str(file.parent))
     assert words["kind"] == "slip"
     assert words["message"].endswith(f"{error.value}{said}")
+
+
+def test_another_order_of_the_schema_is_told():
+    package = SimpleNamespace(conv2d=None)
+    bound = Bound(package, "conv2d")
+    right = ["input", "weight", "bias", "stride", "padding", "dilation", "groups"]
+
+    def order_of(names):
+        arguments = [SimpleNamespace(name=name) for name in names]
+        return bound.order_of(
+            SimpleNamespace(_schema=SimpleNamespace(arguments=arguments))
+        )
+
+    assert order_of(right) == order_of([*right, "more"]) == ""
+    wrong = [*right[:4], "dilation", "padding", "groups"]
+    assert order_of(wrong) == (
+        f"the schema of conv2d has the order {', '.join(wrong)}, but PyTorch's order "
+        f"is {', '.join(right)}"
+    )
+    job = {"what": "a weight with too few channels", "names": "weight", "right": "2"}
+    error = RuntimeError("conv2d: 'dilation' is [0, 0], expected numbers from 1")
+    with pytest.raises(
+        Broken, match="The schema of conv2d has the order input, weight"
+    ):
+        registered._says_why("conv2d", job, error, order_of(wrong))
+    with pytest.raises(Broken, match="its message does not name weight"):
+        registered._says_why("conv2d", job, error, "")
 
 
 @pytest.mark.parametrize(
