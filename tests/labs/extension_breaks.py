@@ -207,3 +207,20 @@ BROKEN: dict[str, tuple[Edit, str, str, str]] = {
         "convlab_ext.onnx.table()",
     ),
 }
+NAMED = {  # what the gate's numbers or message tell: the name of the mistake
+    "a fake kernel that takes what the kernel refuses": "argument_not_checked",
+    "no vmap": "vmap_rule_missing",
+    "no vmap of the backward operator": "vmap_rule_missing",
+    "a vmap that takes every batch axis for the first": "joined_axes_exchanged",
+    "a fake kernel with other sizes": "fake_sizes_wrong",
+    "a fake kernel with other strides": "fake_strides_wrong",
+    "no double backward": "result_zero",
+    "a wrong double backward": "result_scaled",
+    "a wrong vmap": "result_sizes_wrong",
+    "forward mode that says nothing": "tangent_missing",
+    "a tangent of zero": "result_zero",
+    "a tangent of a gradient without one term": "result_zero",
+    "no autocast": "autocast_dtype_wrong",
+    "a mask that is ignored": "mask_wrong",
+    "no kernel on the key Autograd": "autograd_kernel_missing",
+}

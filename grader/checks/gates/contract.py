@@ -21,7 +21,14 @@ import torch
 
 from grader.checks.check_names import named
 from grader.checks.check_result import CheckResult, Finding, summarize
-from grader.checks.gates import factor
+from grader.checks.gates import (
+    call_again,
+    explained,
+    factor,
+    told_names,
+    where_wrong,
+)
+from grader.checks.gates.call_again import AgainCall
 from grader.checks.gates.jobs import Job, Jobs
 from grader.checks.values.compare import Expected, mismatch
 from grader.operators import Operator
@@ -207,14 +214,15 @@ class Contract:
         answer, jobs = self._answers[gate.id], self.jobs[gate.id]
         findings = self._findings(gate, answer, jobs)
         found = summarize(gate.name, gate.direction, gate.dtype, len(jobs), findings)
+        if found.verdict is Verdict.WRONG_CONTRACT:
+            name, sentence = self._explained(gate, answer, jobs, found.message)
+            found = replace(found, mistake=name, diagnosis=sentence)
         shown = gate.id in self.marks and answer.results and all(answer.results)
         seconds = round(answer.seconds, 3)
         return replace(found, self_reported=not shown, replay=None, seconds=seconds)
 
     def _findings(self, gate: Gate, answer: Answer, jobs: list[Job]) -> list[Finding]:
         """What is wrong with a gate; nothing if it passed."""
-        if answer.kind != "returned":
-            return [self._failed(gate, answer, jobs)]
         found = []
         for number, (job, results) in enumerate(zip(jobs, answer.results)):
             if sentence := self._compared(job, results):
@@ -226,10 +234,45 @@ class Contract:
                     if foreign
                     else Finding(Verdict.WRONG_CONTRACT, text, job.name)
                 )
+        if answer.kind != "returned":
+            failed = self._failed(gate, answer, jobs)
+            contract = failed.verdict is Verdict.WRONG_CONTRACT
+            return [*found, failed] if contract else [failed]
         if len(answer.results) != len(jobs) and not found:
             text = f"{len(answer.results)} of {len(jobs)} calls returned results"
             found.append(Finding(Verdict.INCOMPLETE, text))
         return found
+
+    def _explained(
+        self, gate: Gate, answer: Answer, jobs: list[Job], message: str
+    ) -> tuple[str | None, str | None]:
+        """The name of the mistake and a sentence, if numbers or the message tell it."""
+        compared = list(zip(jobs, answer.results))
+        last = jobs[answer.job] if 0 <= answer.job < len(jobs) else None
+        compared += [(last, results) for results in answer.partial if last]
+        calls = [self._call(gate, job) for job, _ in compared]
+        wrong = [bool(self._compared(job, results)) for job, results in compared]
+        failed = [
+            explained.failed(call, job, results) if differs else None
+            for call, differs, (job, results) in zip(calls, wrong, compared)
+        ]
+        found = explained.explanation([one for one in failed if one], self.operator)
+        # calls that did not run, and results that are no tensors, say nothing here
+        whole = (
+            answer.kind == "returned" and [one is not None for one in failed] == wrong
+        )
+        if found:
+            common = where_wrong.in_common(calls, failed) if whole else ""
+            return found[0], "; ".join(filter(None, (found[1], common)))
+        call = self._call(gate, last) if last and answer.kind != "returned" else None
+        if named := told_names.named(message, self.operator, call):
+            return named
+        return None, (where_wrong.sentence(calls, failed) if whole else "") or None
+
+    def _call(self, gate: Gate, job: Job) -> AgainCall:
+        """The call of a job, to compute it again."""
+        mark = self.marks.get(gate.id)
+        return call_again.of_request(self.operator, gate.id, job.request, mark)
 
     def _plain(self, gate: Gate, number: int) -> Job | None:
         """A marked job with results as PyTorch has them, without the mark."""

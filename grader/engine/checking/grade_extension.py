@@ -103,8 +103,8 @@ class Packages:
             found += [check for check in values if check.direction == direction]
             if direction in last and last[direction].verdict is Verdict.PASS:
                 found += gates.get(direction, [])
-        placed = [extension_line.placed(one, rung) for one in self._only_wanted(found)]
-        return RungResult(rung, tuple(placed), uses)
+        told = [_told(one, rung) for one in self._only_wanted(found)]
+        return RungResult(rung, tuple(told), uses)
 
     def gates(
         self, rung: Rung, built: Package, operator: Operator | None = None
@@ -172,7 +172,7 @@ class Packages:
     def _pass_on(self, rung: Rung, new: list[CheckResult]) -> None:
         """Pass answers on as the result will have them."""
         found = self._only_wanted(new)
-        self._on_results(rung, [extension_line.placed(one, rung) for one in found])
+        self._on_results(rung, [_told(one, rung) for one in found])
 
     def _only_wanted(self, results: list[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""
@@ -208,3 +208,13 @@ def _not_built(built: Package) -> list[CheckResult]:
             location=built.location,
         )
     )
+
+
+def _told(result: CheckResult, rung: Rung) -> CheckResult:
+    """A result with its mistake's name and its line, if its message tells them."""
+    if result.verdict is not Verdict.PASS and not rung.exhibit:
+        from grader import operators  # imports torch
+        from grader.checks.gates import told_names
+
+        result = told_names.with_name(result, operators.get(rung.operator))
+    return extension_line.placed(result, rung)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the worker profile `tools`: a process that may start compilers, for lab 05's
-gates.
+"""Runs lab 05's gates in the worker `tools`, a process that may start compilers.
 
 Its sandbox is like a compiler's: it has its own process numbers, network and files.
 Each gate has a deadline. If the process dies or hangs, this gate has failed, and
@@ -66,6 +65,7 @@ class Answer:
     location: str = ""
     job: int = 0  # the last one that began
     results: list[list[tuple[Told, bytes]]] = field(default_factory=list)
+    partial: list[list[tuple[Told, bytes]]] = field(default_factory=list)  # if broken
     seconds: float = 0.0  # between its first word and the next gate's
 
 
@@ -325,10 +325,11 @@ class Tools:
         elif event.kind:
             answer.kind = event.kind
             answer.message, answer.location = event.message, event.location
-        if event.kind == "returned":
+        if event.kind == "returned" or event.results:
             if len(event.results) != len(self._kept):
                 raise Malformed("the process reports other results than it has sent")
-            answer.results.append(list(zip(event.results, self._kept)))
+            whole = answer.results if event.kind == "returned" else answer.partial
+            whole.append(list(zip(event.results, self._kept)))
 
     def _why(self, output: Any) -> Answer:
         """Why there will be no more events."""

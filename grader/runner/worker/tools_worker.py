@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> None:
 def serve(request: dict[str, Any], tell: Callable[..., None], calls: int) -> None:
     """Run every job of every gate."""
     from grader.runner.worker.gates import compiled, cuda, registered, transforms
-    from grader.runner.worker.gates.bound import ASKS, Bound
+    from grader.runner.worker.gates.bound import ASKS, Bound, Broken
 
     gates: dict[str, Callable[..., Any]] = {
         "errors": registered.errors,
@@ -98,6 +98,8 @@ def serve(request: dict[str, Any], tell: Callable[..., None], calls: int) -> Non
                 said: dict[str, Any] = {"kind": "returned", "results": sent}
             except BaseException as error:
                 said = failure_words(error, path)
+                known = error.results if isinstance(error, Broken) else []
+                said["results"] = [send(calls, name, tensor) for name, tensor in known]
             tell(event="done", gate=gate["name"], job=number, **said)
             if said["kind"] != "returned":
                 break

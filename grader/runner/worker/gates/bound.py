@@ -18,7 +18,14 @@ Results = tuple[torch.Tensor, ...]
 
 
 class Broken(Exception):
-    """The contract is broken; the text says how, and what to do."""
+    """The contract is broken; the text says how, and what to do.
+
+    `results` are what the gate has computed before it saw this.
+    """
+
+    def __init__(self, text: str, results: Named | None = None) -> None:
+        super().__init__(text)
+        self.results = results or []
 
 
 class Borrowed(Exception):

@@ -193,7 +193,8 @@ def gradgradcheck(bound: Bound, job: Job) -> Named:
         words = _furthest(str(error), {**given, **starts})
         raise Broken(
             "gradgradcheck: the second derivatives are not the derivatives of the "
-            f"first: check the rule `backward` of {bound.name}_backward ({words})"
+            f"first: check the rule `backward` of {bound.name}_backward ({words})",
+            results,
         ) from error
     return results
 

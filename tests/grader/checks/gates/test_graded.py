@@ -32,14 +32,13 @@ from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.toolchain import gpu_probe
 from grader.toolchain.extension import kernels, package
 from grader.verdicts import Verdict
-from tests.grader.checks.gates.test_sentences import TOLD_BY_C, line_at
-from tests.labs.extension_breaks import BROKEN, CRASH, FAKE, GRADIENTS, Edit
+from tests.grader.checks.gates.test_sentences import SHOWN, TOLD_BY_C, line_at
+from tests.labs.extension_breaks import BROKEN, CRASH, FAKE, GRADIENTS, NAMED, Edit
 
 SEED = 7
 NAME = "05_torch_extension/conv2d/stable"
 PLAINEST = "02_naive_c/conv2d/00_definition"
 LAB = ROOT / "labs" / "05_torch_extension"
-SHOWN = "labs/05_torch_extension"
 pytestmark = pytest.mark.xdist_group("extension_graded")
 
 
@@ -216,6 +215,7 @@ def test_a_gate_notices(broken, name):
     edit, gate, verdict, words = BROKEN[name]
     found = gates(broken(edit), gate)[gate]
     assert (found.verdict, words in found.message) == (verdict, True), found.message
+    assert found.mistake == NAMED.get(name), found.diagnosis
 
 
 WRONG_ON_CARD = {
