@@ -18,6 +18,7 @@ from grader.checks import named_mistakes as names
 NEAR = {torch.float64: 1e-9, torch.float32: 2e-5}
 FLOAT = 1e-5  # how far a result in double may be off if a step computes in float
 AXES = 5  # more are not permuted
+LEAST = 3  # elements that prove an odd factor
 SIMPLE = tuple(
     sorted(
         {p / q for p in range(1, 65) for q in range(1, 65)}, key=lambda f: abs(f - 1)
@@ -190,7 +191,8 @@ def _factor(wrong: Wrong) -> Iterator[Trait]:
         yield Trait(("sign",), names.SIGN_WRONG, "every element has the wrong sign")
         return
     simple = next((f for f in SIMPLE if abs(abs(by) / f - 1) < 1e-6), None)
-    if simple is None and not wrong.exact:
+    few = due.numel() < LEAST  # any two numbers have some ratio
+    if simple is None and (few or not wrong.exact):
         return
     value = f"{by:.6g}"
     if simple is not None and simple < 1 and abs(1 / simple - round(1 / simple)) < 1e-9:

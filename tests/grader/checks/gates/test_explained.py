@@ -209,6 +209,13 @@ def test_a_marked_result_tells_no_factor_of_the_mark():
     assert list(traits.of(replace(wrong, exact=False))) == []
 
 
+def test_the_ratio_of_two_numbers_is_no_factor():
+    job = job_of("gelu", "compile")
+    one = failed("gelu", "compile", job, [1.234567 * right(job)[0]]).wrong[0]
+    short = replace(one, got=[one.mine.flatten()[:1]], right=[one.due.flatten()[:1]])
+    assert list(traits.of(short)) == []
+
+
 # ---- changed calls -------------------------------------------------------------------
 
 
