@@ -26,11 +26,11 @@ from grader.diagnosis import without_numbers
 from grader.diagnosis.drawing import draw
 from grader.diagnosis.match import Trial, name_it, possible, tensors
 from grader.diagnosis.mistakes import GARBAGE, Mistake, formulas, known_mistakes
-from grader.diagnosis.mistakes.mistake import Setting
+from grader.diagnosis.mistakes.mistake import Setting, listed
 from grader.diagnosis.search.find import name_by_search
 from grader.diagnosis.symptoms import NAMES, describe, read_as_contiguous
 from grader.diagnosis.telling_cases import extra_cases
-from grader.diagnosis.which_cases import EXACTLY, common, listed
+from grader.diagnosis.which_cases import EXACTLY, common
 from grader.operators import Case
 from grader.runner.supervisor.call import Call, Output, Run
 from grader.runner.supervisor.wire import SIDE_TENSORS, TAG_UNWRITTEN
@@ -117,7 +117,7 @@ def explain(
         return replace(
             result, diagnosis=past, mistake="strides_ignored" if sure else None
         )
-    words = _when(trials) if nothing else describe(trials)
+    words = _when(trials) if nothing else describe(trials, exact)
     name = NAMES.get(words or "")
     return replace(result, diagnosis=words and words + besides, mistake=name)
 

@@ -102,7 +102,7 @@ def fits(answers: Answers | None, trial: Trial, name: str) -> int | None:
         return None if name in trial.wrong else 0
     if foretold is None or foretold.shape != truth.shape:
         return 0
-    allowed = _allowed(trial, name, foretold)
+    allowed = tolerance(trial, name, foretold)
     off = (got - foretold).abs()
     if bool((off > allowed).any()):  # nearly all formulas end here
         return None
@@ -119,11 +119,11 @@ def _touches(answers: Answers | None, trial: Trial, name: str) -> bool:
     foretold = None if answers is None else answers.get(name, truth)
     if foretold is None or foretold.shape != truth.shape:
         return True
-    allowed = 3 * _allowed(trial, name, foretold)
+    allowed = 3 * tolerance(trial, name, foretold)
     return not bool(((foretold - truth).abs() <= allowed).all())
 
 
-def _allowed(trial: Trial, name: str, foretold: torch.Tensor) -> float:
+def tolerance(trial: Trial, name: str, foretold: torch.Tensor) -> float:
     """The ordinary tolerance with room, for the largest element there is."""
     finite = foretold.abs().nan_to_num_(0.0, posinf=0.0)
     largest = max(trial.size[name], float(finite.max()) if finite.numel() else 0.0)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -11,7 +12,9 @@ import torch
 from grader.checks import named_mistakes
 from grader.checks.values.compare import UNIT, C
 from grader.diagnosis.match import Trial, tensors
-from grader.diagnosis.which_cases import EXACTLY, FEW, common, listed, smallest
+from grader.diagnosis.mistakes.mistake import listed
+from grader.diagnosis.which_cases import EXACTLY, common, smallest
+from grader.diagnosis.wrong_elements import instead, where
 from grader.verdicts import Verdict
 
 FLOAT, HALF = 2.0**-24, 2.0**-11  # rounding units; TF32 rounds as half does
@@ -24,7 +27,7 @@ FLOATS = (
     "few digits?"
 )
 LOST = 1e-3  # more than a double loses in the square of a number around 10000
-MANY, CLOSE = 8, 1e-4  # elements, and how nearly they share one relation
+MOST = 3  # tensors whose elements are compared
 CANCELS = (
     "the results are wrong only for numbers far from 0. A difference of large numbers "
     "loses its digits, for example average of squares - square of average"
@@ -77,8 +80,10 @@ def _given(trial: Trial) -> dict[str, torch.Tensor]:
     return given
 
 
-def describe(trials: Sequence[Trial]) -> str | None:
-    """One sentence, or None if the failures have nothing in common."""
+def describe(trials: Sequence[Trial], exact: Sequence[Trial] = ()) -> str | None:
+    """One sentence, or None if the failures have nothing in common; `exact` are the
+    same cases in double.
+    """
     if _cancels(trials):
         return CANCELS
     rounding = _rounding(trials)
@@ -93,10 +98,7 @@ def describe(trials: Sequence[Trial]) -> str | None:
     shared = common(trials)
     if shared:
         parts.append(shared)
-    region = _region(trials, wrong)
-    if region:
-        parts.append(region)
-    parts += _relation(trials)
+    parts += _elements(trials, exact, wrong)
     example = None if shared and EXACTLY in shared else smallest(trials)
     if example:
         parts.append(example)
@@ -160,116 +162,38 @@ def _cancels(trials: Sequence[Trial]) -> bool:
     )
 
 
-def _relation(trials: Sequence[Trial]) -> list[str]:
-    """Whether all that is wrong is the truth times, or plus, one number."""
-    got, right = [], []
-    for trial in trials:
-        for name, mask in trial.wrong.items():
-            if trial.got is None:
-                return []
-            got.append(trial.got[name][mask])
-            right.append(trial.setting.truth[name][mask].double())
-    if not got or sum(len(g) for g in got) < MANY:
-        return []
-    mine, true = torch.cat(got), torch.cat(right)
-    if bool((mine == 0).all()):
-        return ["every wrong element is 0"]
-    for words, numbers, nothing in (
-        ("every wrong element is {} times the right one", mine / true, "1"),
-        ("every wrong element is {} more than the right one", mine - true, "0"),
-        ("every wrong element is {} less than the right one", true - mine, "0"),
-    ):
-        middle = float(numbers.median())
-        middle_text = f"{middle:.6g}"
-        same = (numbers - middle).abs() <= CLOSE * abs(middle)
-        negative = "times" not in words and middle < 0
-        if bool(same.all()) and middle_text not in (nothing, "-0") and not negative:
-            return [words.format(middle_text)]
-    return []
-
-
 # ---- which elements ------------------------------------------------------------------
 
 
-def _region(trials: Sequence[Trial], wrong: Sequence[str]) -> str | None:
-    """Where in the first wrong tensor the wrong elements lie."""
-    if not wrong:
-        return None
-    name = wrong[0]
-    masks = [t.wrong[name] for t in trials if name in t.wrong]
-    masks = [m for m in masks if m.dim() and m.numel() > 1 and bool(m.any())]
-    if len(masks) < FEW or all(bool(m.all()) for m in masks):
-        return None
-    dims = min(m.dim() for m in masks)
-    for back in range(1, dims + 1):
-        word = _axis_word(name, back, masks)
-        ends = [_only_end(m, back) for m in masks]
-        if all(ends) and any(m.shape[-back] > 1 for m in masks):
-            return f"only the last {word} of '{name}' is wrong"
-        tile = next((n for n in (4, 8, 16, 32) if _tails(masks, back, n)), None)
-        if tile:
-            return (
-                f"only the last {word}s of '{name}' are wrong: they do not fill a "
-                f"tile of {tile}"
-            )
-        if all(_all_but_the_first(m, back) for m in masks):
-            return f"only the first {word} of '{name}' is right"
-        if all(_only_at(m, back, slice(0, 1)) for m in masks):
-            return f"only the first {word} of '{name}' is wrong"
-    if name == "output" and dims == 4 and all(_border(t, name) for t in trials):
-        return f"only the border of '{name}' is wrong, where windows leave the image"
-    return None
-
-
-def _axis_word(name: str, back: int, masks: Sequence[torch.Tensor]) -> str:
-    """What people call the axis so many from the end."""
-    if all(m.dim() == 4 for m in masks):
-        words = {1: "column", 2: "row", 3: "channel", 4: "sample"}
-        if name == "grad_weight":
-            words[4] = "filter"
-        return words[back]
-    return {1: "column", 2: "row", 3: "matrix"}.get(back, f"index of axis -{back}")
-
-
-def _only_at(mask: torch.Tensor, back: int, where: slice) -> bool:
-    """Whether all that is wrong lies there along one axis, and something else does
-    not.
+def _elements(
+    trials: Sequence[Trial], exact: Sequence[Trial], wrong: Sequence[str]
+) -> list[str]:
+    """Where the wrong elements lie, and what stands there. In double they lie apart
+    more sharply.
     """
-    inside = mask.movedim(-back, 0)[where]
-    whole = mask.shape[-back]
-    return int(inside.sum()) == int(mask.sum()) and 0 < len(inside) < whole
+    sharp = exact if _same(trials, exact) else trials
+    before = "in double, " if sharp is not trials else ""
+    failed, parts = [t for t in sharp if t.failed], []
+    for name in itertools.islice(wrong, MOST):
+        for some, where_ in ((sharp, ""), (failed, "in the cases that fail, ")):
+            if condition := where(some, name):
+                only = "only" if "there" in condition else "exactly"
+                text = f"'{name}' is wrong {only} where {condition}"
+                parts.append(f"{before}{where_}{text}")
+                break
+        if what := instead(sharp, name):
+            parts.append(f"{before}{what}")
+        if parts:
+            break
+    return parts
 
 
-def _all_but_the_first(mask: torch.Tensor, back: int) -> bool:
-    """Whether each index but the first has something wrong, and the first nothing."""
-    wrong = mask.movedim(-back, 0).reshape(mask.shape[-back], -1).any(dim=1)
-    return len(wrong) > 1 and not bool(wrong[0]) and bool(wrong[1:].all())
-
-
-def _only_end(mask: torch.Tensor, back: int) -> bool:
-    return _only_at(mask, back, slice(-1, None)) or mask.shape[-back] == 1
-
-
-def _tails(masks: Sequence[torch.Tensor], back: int, tile: int) -> bool:
-    """Whether all that is wrong lies behind the last full tile along one axis."""
-    for mask in masks:
-        extent = mask.shape[-back]
-        inside = mask.movedim(-back, 0)[extent - extent % tile :]
-        if int(inside.sum()) != int(mask.sum()):
-            return False
-    return any(mask.shape[-back] > tile for mask in masks)
-
-
-def _border(trial: Trial, name: str) -> bool:
-    """Whether nothing is wrong but windows that touch the padding."""
-    if name not in trial.wrong:
-        return True
-    options = trial.setting.options
-    if "padding" not in options or "weight" not in trial.setting.inputs:
+def _same(trials: Sequence[Trial], exact: Sequence[Trial]) -> bool:
+    """Whether double has the wrong elements of another dtype, and not many more."""
+    if not exact or trials[0].dtype == exact[0].dtype:
         return False
-    ones = torch.ones_like(trial.setting.inputs["input"][:1, :1]).contiguous()
-    kernel = torch.ones_like(trial.setting.inputs["weight"][:1, :1]).contiguous()
-    seen = torch.nn.functional.conv2d(
-        ones, kernel, None, options["stride"], options["padding"], options["dilation"]
-    )
-    return not bool((trial.wrong[name] & (seen == kernel.numel())).any())
+    counts = []
+    for some in (trials, exact):
+        masks = [mask for t in some for mask in t.wrong.values()]
+        counts.append(sum(int(mask.sum()) for mask in masks))
+    return 0 < counts[0] <= counts[1] <= 2 * counts[0]

@@ -1,112 +1,98 @@
 # SPDX-License-Identifier: MIT
 """Says in which cases an answer is wrong: what they share, or the smallest of them.
 
-A property is reported under three conditions. All failing cases have it, no passing
-case has it, and there are at least FEW of each. Otherwise the smallest failing case is
-reported, with the result and the expected result.
+A property is reported if all failing cases have it, and no passing case has it.
+Otherwise the smallest failing case is reported, with the result and the expected one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Sequence
+from functools import partial
 
 import torch
 
 from grader.checks.values.compare import position
-from grader.diagnosis.match import Trial
+from grader.diagnosis.match import Trial, tensors
 from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import listed
+from grader.diagnosis.separation import FEW, separated
+from grader.diagnosis.wrong_elements import indices
 
-FEW = 3  # cases of each kind: with fewer, anything separates them
 EXACTLY = "wrong exactly"
-ONE_AXIS = "where 'input' has one axis (ndim is 1)"
-Test = Callable[[Trial], bool]
+ONE_AXIS = "'input' has one axis (ndim is 1)"
 
 
 def common(trials: Sequence[Trial]) -> str | None:
     """What separates failing cases from those that pass; or that none passes."""
     failed = [t for t in trials if t.failed]
-    passed = [t for t in trials if not t.failed and not t.empty]
-    if not passed:
-        empty = any(t.empty and not t.failed for t in trials)
-        rest = ", except cases with empty tensors" if empty else ""
+    wrong = set(tensors(trials))
+    full = [t for t in trials if t.failed or not t.empty]
+    ran = [t for t in full if t.failed or not wrong or wrong & t.setting.truth.keys()]
+    if len(full) == len(failed):
+        rest = ", except cases with empty tensors" if len(trials) > len(full) else ""
         text = (
             f"the grader ran {len(failed)} cases again, and all of them are wrong{rest}"
         )
         return text if len(failed) >= FEW else None
-    if min(len(failed), len(passed)) < FEW:
-        return None
-    for words, test in _features():
-        if all(test(t) for t in failed) and not any(test(t) for t in passed):
-            return (
-                f"{EXACTLY} in the cases {words} ({len(failed)} of the "
-                f"{len(failed) + len(passed)} cases that were run again)"
-            )
-    return None
+    facts = [_facts(trial) for trial in ran]
+    known = {id(trial): found for trial, found in zip(ran, facts)}
 
+    def value(word: str, trial: Trial) -> torch.Tensor | None:
+        found = known[id(trial)].get(word)
+        return None if found is None else torch.tensor([found])
 
-def _features() -> Iterator[tuple[str, Test]]:
-    """What a case may have, in words that follow 'wrong exactly in the cases'."""
-    yield ONE_AXIS, _is_vector
-    yield "where an input or grad_output is a non-contiguous view", lambda t: t.strided
-    for name, least in (("stride", 1), ("dilation", 1), ("padding", 0), ("groups", 1)):
-        yield f"where {name} > {least}", _over(name, least)
-    yield "where there is a bias", lambda t: "bias" in t.setting.inputs
-    yield "where there is no bias", lambda t: "bias" not in t.setting.inputs
-    yield "where alpha is not 1", lambda t: t.setting.options.get("alpha", 1) != 1
-    yield "where N > 1", lambda t: t.case.sizes.get("N", 1) > 1
-    yield "where shapes differ (broadcasting)", _broadcasts
-    yield (
-        "with more than two axes",
-        lambda t: any(v.dim() > 2 for v in t.setting.inputs.values()),
-    )
-    for name, axes in (("KH and KW", "KH KW"), ("IH and IW", "IH IW")):
-        yield f"where {name} differ", _differ(*axes.split())
-    for name in ("stride", "padding", "dilation"):
-        yield f"where {name}_h and {name}_w differ", _differs_by_axis(name)
-    yield "with values of very different size", lambda t: t.case.values == "wide"
-    yield (
-        "where the numbers are integers",
-        lambda t: t.case.values in ("integers", "short_integers"),
-    )
-    yield (
-        "with empty tensors",
-        lambda t: any(not v.numel() for v in t.setting.truth.values()),
+    columns = [(word, partial(value, word)) for word in facts[0]]
+    masks = [torch.tensor([trial.failed]) for trial in ran]
+    condition = separated(ran, masks, columns)
+    rest = "" if len(ran) == len(full) else " and compute these tensors"
+    return condition and (
+        f"{EXACTLY} in the cases where {condition} ({len(failed)} of the {len(ran)} "
+        f"cases that were run again{rest})"
     )
 
 
-def _over(name: str, least: float) -> Test:
-    """An option that is larger along some axis."""
-
-    def test(trial: Trial) -> bool:
-        value = trial.setting.options.get(name, least)
-        values = value if isinstance(value, tuple | list) else (value,)
-        return any(v > least for v in values)
-
-    return test
-
-
-def _is_vector(trial: Trial) -> bool:
-    return "input" in trial.setting.inputs and trial.setting.inputs["input"].dim() == 1
-
-
-def _broadcasts(trial: Trial) -> bool:
-    """Of add alone: other operators have inputs of several shapes in every case."""
-    shapes = {v.shape for v in trial.setting.inputs.values()}
-    return trial.setting.operator.name == "add" and len(shapes) > 1
-
-
-def _differ(a: str, b: str) -> Test:
-    return lambda t: t.case.sizes.get(a, 1) != t.case.sizes.get(b, 1)
-
-
-def _differs_by_axis(option: str) -> Test:
-    """Of two axes: a volume's options are no such pairs."""
-
-    def test(trial: Trial) -> bool:
-        value = trial.setting.options.get(option)
-        return isinstance(value, tuple) and len(value) == 2 and value[0] != value[1]
-
-    return test
+def _facts(t: Trial) -> dict[str, float]:
+    """What a case has, in words that follow 'wrong exactly in the cases where'."""
+    s, first = t.setting, next(iter(t.setting.inputs.values()))
+    facts: dict[str, float] = {ONE_AXIS: "input" in s.inputs and first.dim() == 1}
+    facts["an input or grad_output is a non-contiguous view"] = t.strided
+    for name, value in s.options.items():
+        if isinstance(value, str):
+            facts |= {f"{name} is '{one}'": value == one for one in ("none", "tanh")}
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        facts[name] = max(values)
+        facts[f"{name} is not 1"] = any(one != 1 for one in values)
+        if len(values) > 1:
+            facts |= {f"{name}_{x}": one for x, one in zip("whd", reversed(values))}
+        facts[f"{name} is not a whole number"] = any(one % 1 for one in values)
+        differ = len(values) == 2 and values[0] != values[1]
+        facts[f"{name}_h and {name}_w differ"] = differ
+    sizes = dict(t.case.sizes)
+    for name in (*s.inputs, *s.truth):
+        axes = indices(s, name)
+        sizes |= {axis.upper(): axes[axis] for axis in axes if len(axis) < 3}
+    for a in s.operator.signature.inputs:
+        there, wanted = a.name in s.inputs, f"grad_{a.name}" in s.truth
+        facts |= {f"there is a {a.name}": there, f"there is no {a.name}": not there}
+        unwanted = bool(s.grads) and there and not wanted
+        facts[f"'grad_{a.name}' is not wanted"] = unwanted
+        view = there and not s.inputs[a.name].is_contiguous()
+        facts[f"'{a.name}' is a non-contiguous view"] = view
+    shapes = {tensor.shape for tensor in s.inputs.values()}
+    facts["shapes differ (broadcasting)"] = s.operator.name == "add" and len(shapes) > 1
+    facts |= {**sizes, "the number of axes of the first input": first.dim()}
+    facts["the values are of very different size"] = t.case.values == "wide"
+    facts |= {"the numbers are integers": "integers" in t.case.values}
+    facts |= {"a tensor is empty": t.empty}
+    for tile in (2, 4, 8, 16, 32):
+        facts |= {f"{size} % {tile}": n % tile for size, n in sizes.items()}
+    for one, other in itertools.permutations(sizes, 2):
+        facts[f"{one} > {other}"] = sizes[one] > sizes[other]
+        facts[f"{one} and {other} differ"] = sizes[one] != sizes[other]
+    return facts
 
 
 # ---- one case ------------------------------------------------------------------------
@@ -155,11 +141,6 @@ def sizes(trial: Trial) -> str:
     words = [f"'{name}' of shape {_shape(tensor)}" for name, tensor in inputs.items()]
     words += [f"{name} {value}" for name, value in trial.setting.options.items()]
     return listed(words)
-
-
-def listed(words: Sequence[str]) -> str:
-    """a, b and c"""
-    return " and ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
 
 
 def _shape(tensor: torch.Tensor) -> str:

@@ -16,7 +16,7 @@ import torch
 from grader.diagnosis.match import Trial
 from grader.diagnosis.mistakes.mistake import Mistake
 from grader.diagnosis.mistakes.of_python import COUNTED, NOT_CROPPED, PHRASES, REORDERED
-from grader.diagnosis.which_cases import FEW
+from grader.diagnosis.separation import FEW
 from grader.verdicts import Verdict
 
 VERDICTS = (Verdict.WRONG_CONTRACT, Verdict.CRASH)

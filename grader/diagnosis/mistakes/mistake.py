@@ -7,7 +7,7 @@ tensors. `formulas.py` has the parts of formulas.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -81,3 +81,8 @@ class Mistake:
     sentence: str  # for the student: what it is, not what to write
     formulas: tuple[Formula, ...] = ()  # none: another sign proves it
     together: bool = False  # all tensors that it changes have to show it
+
+
+def listed(words: Sequence[str]) -> str:
+    """a, b and c"""
+    return " and ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from grader.diagnosis.mistakes.formulas import TILES
+from grader.diagnosis.mistakes.mistake import listed
 from grader.diagnosis.search.summed_operator import Form
 from grader.diagnosis.search.sums import (
     ALL_BUT_ONE,
@@ -26,7 +27,6 @@ from grader.diagnosis.search.sums import (
     Term,
     loops_of,
 )
-from grader.diagnosis.which_cases import listed
 
 KINDS = ("oh ow kh kw", "group filter ic oc", "row ic oc", "b m n k")  # are confused
 INSTEAD = {  # what people write for an option of a window

@@ -143,7 +143,7 @@ def test_an_index_that_nobody_has_written_is_told(numbers, name, words):
 def test_lost_digits_have_a_name(monkeypatch, sentence, name):
     trials = trials_of("gelu", lambda y, x, o: 3 * y + y.abs())
     monkeypatch.setattr(explanation, "_trials", lambda *_, **__: trials)
-    monkeypatch.setattr(explanation, "describe", lambda _: sentence)
+    monkeypatch.setattr(explanation, "describe", lambda *_: sentence)
     found = explanation.explain(subject_of("gelu"), FORWARD, [], 0)
     assert (found.mistake, found.diagnosis) == (name, sentence)
 
@@ -160,7 +160,7 @@ def test_a_vector_of_which_the_first_element_is_right_is_described():
 
     trials = trials_of("layer_norm", without_first)
     assert any(t.setting.truth["output"].dim() == 1 for t in trials)
-    assert "the first column of 'output' is right" in (describe(trials) or "")
+    assert "'output' is wrong exactly where d > 0" in (describe(trials) or "")
 
 
 def test_a_described_mistake_says_nothing_about_views(monkeypatch):
