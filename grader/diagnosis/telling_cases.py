@@ -154,8 +154,16 @@ _LINES: dict[str, list[dict[str, Any]]] = {  # by operator
 
 
 def extra_cases(operator: Operator) -> list[Case]:
-    """More cases of an operator, all small, of random values."""
+    """More cases of an operator, all small, of random values. In some of them one
+    gradient is not wanted.
+    """
+    lines, names = _LINES.get(operator.name, []), operator.signature.gradients
+    some = [
+        {**line, "wanted": [name for name in names if name != unwanted]}
+        for line in lines[: 2 * (len(names) > 1)]
+        for unwanted in names
+    ]
     return [
         operator.case({**line, "name": f"diagnosis_{i}"})
-        for i, line in enumerate(_LINES.get(operator.name, []))
+        for i, line in enumerate([*lines, *some])
     ]
