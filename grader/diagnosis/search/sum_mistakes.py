@@ -19,6 +19,7 @@ from grader.diagnosis.search.edits import edits
 from grader.diagnosis.search.forms import FORMS
 from grader.diagnosis.search.summed_operator import Form
 from grader.diagnosis.search.sums import Numbers, Sum, evaluate, loops_of
+from grader.diagnosis.search.term_weights import weighted
 
 BIAS = "bias"
 FIRST = 1 << 15  # products of the smallest failing case: every edit is tried on it
@@ -30,7 +31,11 @@ def named(operator: str, trials: Sequence[Trial]) -> list[tuple[str, Mistake]]:
     """A mistake for each wrong tensor, or nothing; `trials` are sorted by size."""
     if _all_large(FORMS[operator], trials):
         return []
-    return name_of(functools.partial(mistakes_of, operator), trials)
+    form = FORMS[operator]
+    numbers = functools.partial(numbers_of, form)
+    return name_of(functools.partial(mistakes_of, operator), trials) or name_of(
+        lambda name: list(weighted(form, name, trials, numbers)), trials
+    )
 
 
 def _all_large(form: Form, trials: Sequence[Trial]) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Conditions that separate wrong from right."""
+"""Conditions that separate wrong from right, and the terms of sums that are wrong."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import torch
 
+from grader.diagnosis.search.find import name_by_search
 from grader.diagnosis.separation import separated
-from tests.grader.diagnosis.test_symptoms import said
+from tests.grader.diagnosis.test_symptoms import Student, said, trials_of
 
 T = torch.Tensor
 MANY = 24  # elements: with so many, chance does not separate them
@@ -99,3 +100,44 @@ def late(y: T, x: Mapping[str, T], _: Mapping[str, Any]) -> T:
 )
 def test_where_elements_are_wrong_is_told(operator, student, words):
     assert words in said(operator, student)
+
+
+def shorter(y: T, x: Mapping[str, T], _: Mapping[str, Any]) -> T:
+    """A sum of at most 8 terms."""
+    return x["input"][..., :8] @ x["other"][..., :8, :]
+
+
+def first_twice(y: T, x: Mapping[str, T], _: Mapping[str, Any]) -> T:
+    """The first term counts twice."""
+    return y + x["input"][..., :1] @ x["other"][..., :1, :]
+
+
+def odd_negative(y: T, x: Mapping[str, T], _: Mapping[str, Any]) -> T:
+    """Every second term is subtracted."""
+    return y - 2 * x["input"][..., 1::2] @ x["other"][..., 1::2, :]
+
+
+def fourth_row(y: T, x: Mapping[str, T], o: Mapping[str, Any]) -> T:
+    """The rows of the kernel from the third on are left out."""
+    weight = x["weight"].clone()
+    weight[:, :, 2:] = 0
+    words = [o[name] for name in ("stride", "padding", "dilation", "groups")]
+    made: T = torch.nn.functional.conv2d(x["input"], weight, x.get("bias"), *words)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("operator", "student", "kind", "words"),
+    [
+        ("matmul", shorter, "loop_short", "the terms with k >= 8 are missing"),
+        ("matmul", first_twice, "factor_wrong", "the terms with k = 0 count twice"),
+        ("matmul", odd_negative, "factor_wrong", "k % 2 = 2 - 1 have the wrong sign"),
+        ("conv2d", fourth_row, "loop_short", "the terms with kh >= 2 are missing"),
+    ],
+)
+def test_terms_that_are_missing_or_count_with_another_factor(
+    operator: str, student: Student, kind: str, words: str
+) -> None:
+    ((name, mistake),) = name_by_search(operator, trials_of(operator, student))
+    assert (name, mistake.name) == ("output", kind)
+    assert words in mistake.sentence
