@@ -100,7 +100,8 @@ def explain(
         return replace(result, diagnosis=text, mistake=GARBAGE.name)
     mistakes = known_mistakes(subject.operator.name)
     named = name_it(mistakes, exact)
-    if not named and (named := name_it(mistakes, [t for t in exact if not t.strided])):
+    dense = [t for t in exact if not t.strided]
+    if not named and not subject.python and (named := name_it(mistakes, dense)):
         besides += (
             "; a case with a view gives other wrong numbers: does the code use the "
             "strides of every input?"
