@@ -21,6 +21,7 @@ from grader.diagnosis.separation import FEW, separated
 from grader.diagnosis.wrong_elements import indices
 
 EXACTLY = "wrong exactly"
+FEWER = 3  # times fewer right cases than wrong ones may meet a condition
 ONE_AXIS = "'input' has one axis (ndim is 1)"
 
 
@@ -45,11 +46,14 @@ def common(trials: Sequence[Trial]) -> str | None:
 
     columns = [(word, partial(value, word)) for word in facts[0]]
     masks = [torch.tensor([trial.failed]) for trial in ran]
-    condition = separated(ran, masks, columns)
     rest = "" if len(ran) == len(full) else " and compute these tensors"
+    ended = f"{len(failed)} of the {len(ran)} cases that were run again{rest}"
+    if condition := separated(ran, masks, columns)[0]:
+        return f"{EXACTLY} in the cases where {condition} ({ended})"
+    condition, right = separated(ran, masks, columns, FEWER)
     return condition and (
-        f"{EXACTLY} in the cases where {condition} ({len(failed)} of the {len(ran)} "
-        f"cases that were run again{rest})"
+        f"wrong only in the cases where {condition} ({ended}; right cases among these: "
+        f"{right})"
     )
 
 

@@ -104,7 +104,12 @@ def where(trials: Sequence[Trial], name: str) -> str:
     if not there:
         return ""
     columns = list(_columns(there[0], name))
-    return separated(there, masks, columns) or separated(there, masks, columns, FEWER)
+    for spare in (0, FEWER):
+        condition, right = separated(there, masks, columns, spare)
+        if condition:
+            also = f" (right elements there: {right})" if right else ""
+            return f"{condition}{also}"
+    return ""
 
 
 def _columns(first: Trial, name: str) -> Iterator[Column]:
@@ -127,6 +132,14 @@ def _index(name: str, axis: str, of: OfIndex, trial: Trial) -> T | None:
     return values.expand(*sizes.values()).flatten()
 
 
+def _running_sum(name: str, axis: str, trial: Trial) -> T | None:
+    """The sum of the right elements from the first one along an axis to each one."""
+    own, truth = indices(trial.setting, name), trial.setting.truth[name]
+    if axis not in own:
+        return None
+    return truth.reshape([*own.values()]).cumsum([*own].index(axis)).flatten()
+
+
 def _value(name: str, word: str, trial: Trial, *, size: bool = False) -> T | None:
     """A number at each element, or only its size."""
     values = values_at(trial, name).get(word)
@@ -146,8 +159,12 @@ def instead(trials: Sequence[Trial], name: str) -> str:
     if bool((mine == 0).all()):
         return "every wrong element is 0"
     every = f"every wrong element of '{name}'"
-    for word in values_at(failed[0], name):
-        there = [_value(name, word, trial) for trial in failed]
+    others = {word: partial(_value, name, word) for word in values_at(failed[0], name)}
+    for axis in indices(failed[0].setting, name):
+        words = f"the sum of the right elements from {axis} = 0 up to this {axis}"
+        others[words] = partial(_running_sum, name, axis)
+    for word, of in others.items():
+        there = [of(trial) for trial in failed]
         parts = [v[m] for v, m in zip(there, masks) if v is not None]
         if len(parts) < len(failed):
             continue

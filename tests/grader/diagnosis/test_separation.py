@@ -18,8 +18,8 @@ MANY = 24  # elements: with so many, chance does not separate them
 NUMBERS = torch.arange(MANY)
 
 
-def condition(wrong: T, values: T, spare: int = 0) -> str:
-    """What is said of one case with one column."""
+def condition(wrong: T, values: T, spare: int = 0) -> tuple[str, int]:
+    """What is found in one case with one column."""
     trial: Any = object()
     return separated([trial], [wrong], [("k", lambda _: values)], spare)
 
@@ -42,13 +42,22 @@ def condition(wrong: T, values: T, spare: int = 0) -> str:
     ],
 )
 def test_a_condition_holds_for_all_wrong_and_for_no_right_ones(wrong, values, said):
-    assert condition(wrong, values) == said
+    assert condition(wrong, values) == (said, 0)
 
 
 def test_a_few_right_ones_may_meet_a_condition_and_are_counted():
     wrong = (NUMBERS > 9) & (NUMBERS != 15)
-    assert condition(wrong, NUMBERS) == ""
-    assert condition(wrong, NUMBERS, 12) == ("k > 9 (right elements there: 1)")
+    assert condition(wrong, NUMBERS) == ("", 0)
+    assert condition(wrong, NUMBERS, 12) == ("k > 9", 1)
+    assert condition(wrong, NUMBERS > 9, 12) == ("k", 1)
+    assert condition(wrong, NUMBERS > 9, 14) == ("", 0)  # one for 14 wrong ones
+
+
+def test_a_condition_that_some_right_ones_meet_needs_more_evidence():
+    few = torch.arange(8)
+    wrong = (few > 2) & (few != 4)
+    assert condition(few > 2, few > 2, 4) == ("k", 0)
+    assert condition(wrong, few > 2, 4) == ("", 0)
 
 
 def test_a_late_column_needs_more_evidence():
@@ -56,9 +65,9 @@ def test_a_late_column_needs_more_evidence():
     trials: Any = [object() for _ in trial]
     values = {id(t): torch.tensor([i]) for i, t in enumerate(trials)}
     columns = [("k", lambda t: values[id(t)])]
-    assert separated(trials, masks, columns) == "k > 3"
+    assert separated(trials, masks, columns) == ("k > 3", 0)
     others = [("other", lambda t: 0 * values[id(t)])] * 5
-    assert separated(trials, masks, [*others, *columns]) == ""
+    assert separated(trials, masks, [*others, *columns]) == ("", 0)
 
 
 # ---- of operators --------------------------------------------------------------------
@@ -88,6 +97,20 @@ def late(y: T, x: Mapping[str, T], _: Mapping[str, Any]) -> T:
     return torch.where(torch.arange(y.shape[-1]) >= 8, y + 1 + y.abs(), y)
 
 
+def not_reset(y: T, x: Mapping[str, T], _: Mapping[str, Any]) -> T:
+    """The sum of a row goes on in the next column."""
+    return y.cumsum(-1)
+
+
+def strided(y: T, x: Mapping[str, T], o: Mapping[str, Any]) -> T:
+    """Every second window is wrong, if there is a stride and a second window."""
+    return (
+        torch.where(torch.arange(y.shape[-1]) % 2 == 1, 2 * y, y)
+        if max(o["stride"]) > 1
+        else y
+    )
+
+
 @pytest.mark.parametrize(
     ("operator", "student", "words"),
     [
@@ -96,6 +119,8 @@ def late(y: T, x: Mapping[str, T], _: Mapping[str, Any]) -> T:
         ("add", whole, "in the cases where alpha is not a whole number"),
         ("layer_norm", least, "where `variance` > 0 and `variance` < 0.3 (or any"),
         ("linear", late, "where oc > 7"),
+        ("matmul", not_reset, "equals the sum of the right elements from n = 0 up to"),
+        ("conv2d", strided, "wrong only in the cases where stride > 1 ("),
     ],
 )
 def test_where_elements_are_wrong_is_told(operator, student, words):

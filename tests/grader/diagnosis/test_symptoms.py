@@ -124,7 +124,7 @@ FALSE = {  # what must not be
     "not in all": (
         "conv2d",
         where(lambda x, o: padded(x, o) and o["groups"] == 1),
-        "padding >",
+        "exactly in the cases where padding",
     ),
     "third row": (
         "matmul",
