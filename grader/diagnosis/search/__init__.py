@@ -21,6 +21,7 @@ NAMES = (  # docs/guides/mistakes.md
     "step_wrong",
     "sum_averaged",
 )
+OF_TERMS = ("factor_wrong", "loop_short")  # terms are missing, or seem to be
 
 
 def searched(name: str, words: str, formulas: Iterable[Formula]) -> Mistake:

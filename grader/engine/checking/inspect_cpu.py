@@ -24,7 +24,7 @@ from grader.checks.memory import access, team_races
 from grader.checks.memory.access import Watched
 from grader.checks.subject import Subject
 from grader.course.rungs import Rung
-from grader.diagnosis import explanation, postmortem, which_cases
+from grader.diagnosis import explanation, postmortem, search, which_cases
 from grader.engine import plan
 from grader.engine.answers.earlier_links import build
 from grader.engine.checking.inspection import Inspection
@@ -126,12 +126,14 @@ class HostInspection(Inspection):
         if watched := self.watched():
             result = access.locate(watched, result, self.seed)
             watched.drop(access.DTYPE)  # no thread of it lives on in the next check
-        if result.verdict is Verdict.MEMORY_ERROR and not result.mistake:
-            # the message names the line; which cases are wrong besides tells nothing,
-            # unless only views are, or vectors
+        outside = result.verdict is Verdict.MEMORY_ERROR
+        if outside and result.mistake in (None, *search.OF_TERMS):
+            # the message names the line; which cases or terms are wrong besides tells
+            # nothing, unless only views are, or vectors
             words = result.diagnosis or ""
             names_cause = "a view" in words or which_cases.ONE_AXIS in words
-            result = replace(result, diagnosis=words if names_cause else None)
+            text = words if names_cause else None
+            result = replace(result, diagnosis=text, mistake=None)
         return explanation.name_of_null(self._after_death(result))
 
     def _after_death(self, result: CheckResult) -> CheckResult:
