@@ -56,7 +56,7 @@ FIRST, SECOND = "unseen_mistakes", "unseen_mistakes_2"
 COLLECTIONS = {
     "student_mistakes": STUDENTS,
     FIRST: UNSEEN.format(more="", folder=FIRST, commit=" (commit b4b51881)"),
-    SECOND: UNSEEN.format(more="more ", folder=SECOND, commit=""),
+    SECOND: UNSEEN.format(more="more ", folder=SECOND, commit=" (commit 0e74985c)"),
 }
 SEED = 7
 WHAT = ("verdict", "name", "judged")
