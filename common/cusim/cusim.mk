@@ -117,7 +117,7 @@ $(STEM).ii: $(SOURCE) $(STEM).flags $(REWRITER) $(wildcard $(HERE)include/*.h \
         $(HERE)include/cusim/*.h)
 	@$(LIMIT_TEXT); $(CXX) -E -x c++ $(SEEN) $(CUDA) $(EXTRA) -MD -MF $(STEM).d -MT $@ \
 	    -o $(STEM).i $< || { rm -f $(STEM).i; exit 1; }
-	@PYTHONPATH=$(HERE)../python $(PYTHON) -m cusim.rewrite $(REWRITE_$(MODE)) < $(STEM).i \
+	@PYTHONPATH=$(HERE)../python $(PYTHON) -S -m cusim.rewrite $(REWRITE_$(MODE)) < $(STEM).i \
 	    > $@.new && mv $@.new $@
 
 # a change of flags is a reason to build again, and another file with an older date
