@@ -32,6 +32,7 @@ EXAMPLES_SUMMED = "examples_summed"
 FACTOR_MISSING = "factor_missing"
 FAKE_AXES_EXCHANGED = "fake_axes_exchanged"
 FAKE_DTYPE_WRONG = "fake_dtype_wrong"
+FAKE_RULE_MISSING = "fake_rule_missing"
 FAKE_SIZES_FROM_OTHER_OPTION = "fake_sizes_from_other_option"
 FAKE_SIZES_WRONG = "fake_sizes_wrong"
 FAKE_STRIDES_WRONG = "fake_strides_wrong"
@@ -103,6 +104,7 @@ OF_GATES = {  # of lab 05; the second table of docs/guides/mistakes.md
     FACTOR_MISSING: "the numbers result if one tensor is 1 everywhere",
     FAKE_AXES_EXCHANGED: "`fake` gives the right sizes in another order",
     FAKE_DTYPE_WRONG: "`fake` gives another dtype than the kernel",
+    FAKE_RULE_MISSING: "`fake` is missing or not registered",
     FAKE_SIZES_FROM_OTHER_OPTION: "`fake` gives sizes that result from other options",
     FAKE_SIZES_WRONG: "`fake` gives other sizes than the kernel",
     FAKE_STRIDES_WRONG: "`fake` gives other strides than the kernel",

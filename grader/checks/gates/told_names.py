@@ -26,6 +26,12 @@ PLAIN = (  # what a message says, the mistake, and a sentence with its groups
         "{0} has no batching rule: `vmap` is missing or not registered",
     ),
     (
+        r"(?:unsupported operator: |failed with )convlab\.(\w+)\.default\b",
+        names.FAKE_RULE_MISSING,
+        "convlab::{0} has no rule for fake tensors: `fake` is missing or not "
+        "registered",
+    ),
+    (
         r"(convlab::\w+) has no kernel on the key Autograd",
         names.AUTOGRAD_KERNEL_MISSING,
         "{0} has no kernel on the key Autograd, which `register` adds",

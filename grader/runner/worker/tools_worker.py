@@ -187,6 +187,8 @@ def plain(error: BaseException) -> str:
     from grader.runner.worker.student_errors import words_of
 
     words = re.sub(r"\x1b?\[\d+m", "", words_of(error))
+    if type(error).__module__ == "torch._dynamo.exc":  # not the lines of torch.compile
+        words = re.split(r"Traceback:|For more details about this", words)[0]
     return textwrap.shorten(words, LONGEST, placeholder=" ...")
 
 

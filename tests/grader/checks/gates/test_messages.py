@@ -29,6 +29,22 @@ MESSAGES = {  # operator, gate and job; the message; the mistake and its sentenc
         names.GRADIENTS_MISCOUNTED,
         f"`backward` returns 4 values for 5 arguments: {UNFOLD}",
     ),
+    "no fake rule in backward": (
+        ("gelu", "compile", ""),
+        "Unsupported: Backend compiler exception Explanation: Backend compiler "
+        "`inductor` failed with convlab.gelu_backward.default. Adding a graph break.",
+        names.FAKE_RULE_MISSING,
+        "convlab::gelu_backward has no rule for fake tensors: `fake` is missing or not "
+        "registered",
+    ),
+    "no fake rule": (
+        ("gelu", "compile", ""),
+        "Unsupported: Operator does not support running with fake tensors Developer "
+        "debug context: unsupported operator: convlab.gelu.default",
+        names.FAKE_RULE_MISSING,
+        "convlab::gelu has no rule for fake tensors: `fake` is missing or not "
+        "registered",
+    ),
     "a gradient of no tensor": (
         ("layer_norm", "", ""),
         "function layer_normBackward returned a gradient different than None at "

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from torch._dynamo.exc import TorchDynamoException
 
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import ROOT, Rung
@@ -211,3 +212,15 @@ def test_an_exception_about_sizes_shows_the_sizes_of_the_variables(
     assert words["message"].endswith(f"{error.value}{said}")
     sentence = student_errors.sentence_of(error.value, str(file.parent))
     assert f"{error.value}{said} ({file}:6: " in sentence
+
+
+def test_an_error_of_torch_compile_ends_before_torch_compiles_own_lines() -> None:
+    text = (
+        "Backend compiler exception\n  Explanation: inductor failed\n"
+        "  Developer debug context: Backend: inductor\n  Traceback:\n"
+        '    File "/somewhere/grader/compiled.py", line 38, in around\n'
+        "For more details about this graph break, please visit: https://example.org"
+    )
+    words = tools_worker.plain(TorchDynamoException(text))
+    assert words.endswith("Developer debug context: Backend: inductor")
+    assert "Traceback" in tools_worker.plain(RuntimeError(text))
