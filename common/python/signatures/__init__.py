@@ -73,6 +73,13 @@ class Signature:
     module_arguments: tuple[str, ...] = ()  # what its constructor takes before options
     shape_argument: str = ""  # lab 05, after the first input: its last size, in a list
 
+    @property
+    def arguments(self) -> list[str]:
+        """The names that PyTorch's function and lab 05's schema take, in order."""
+        first, *others = [argument.name for argument in self.inputs]
+        shape = [self.shape_argument] if self.shape_argument else []
+        return [first, *shape, *others, *(option.name for option in self.options)]
+
     def resolve(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All options by name, defaults filled in, one number for each axis.
 

@@ -131,14 +131,6 @@ def _plain(message: str, _: Operator, __: AgainCall | None) -> Named | None:
 # ---- the number and the places of gradients ------------------------------------------
 
 
-def _arguments(operator: Operator) -> list[str]:
-    """The arguments of the operator in the order of its schema."""
-    signature = operator.signature
-    first, *others = [argument.name for argument in signature.inputs]
-    shape = [signature.shape_argument] if signature.shape_argument else []
-    return [first, *shape, *others, *(option.name for option in signature.options)]
-
-
 def _count(message: str, operator: Operator, _: AgainCall | None) -> Named | None:
     """Too few or too many gradients."""
     found = re.search(
@@ -151,7 +143,7 @@ def _count(message: str, operator: Operator, _: AgainCall | None) -> Named | Non
     if not found:
         return None
     count, due = found["got"] or found["returned"], found["due"] or found["taken"]
-    listed = _arguments(operator)
+    listed = operator.signature.arguments
     order = f": {', '.join(listed)}" if len(listed) == int(due) else ""
     sentence = f"`backward` returns {count} values for {due} arguments{order}"
     return names.GRADIENTS_MISCOUNTED, sentence
@@ -164,7 +156,7 @@ def _no_tensor(message: str, operator: Operator, _: AgainCall | None) -> Named |
         r"(\d+)",
         message,
     )
-    listed = _arguments(operator)
+    listed = operator.signature.arguments
     if not found or not 1 <= int(found[1]) <= len(listed):
         return None
     name = listed[int(found[1]) - 1]

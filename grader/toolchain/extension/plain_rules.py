@@ -30,11 +30,7 @@ def rules(namespace: str) -> None:
 def call(*inputs: Any, **named: Any) -> Any:
     """The operator's results, of inputs and options as PyTorch orders them."""
     assert SIGNATURE
-    names = [argument.name for argument in SIGNATURE.inputs]
-    if SIGNATURE.shape_argument:
-        names.insert(1, SIGNATURE.shape_argument)
-    names += [option.name for option in SIGNATURE.options]
-    given = {**dict(zip(names, inputs)), **named}
+    given = {**dict(zip(SIGNATURE.arguments, inputs)), **named}
     options = {o.name: given[o.name] for o in SIGNATURE.options if o.name in given}
     given |= SIGNATURE.resolve(options)
     operator = getattr(getattr(torch.ops, NAMESPACE), NAME).default

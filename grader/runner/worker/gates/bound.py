@@ -100,10 +100,7 @@ class Bound:
 
     def order_of(self, operator: Any) -> str:
         """How the schema's order of arguments differs from PyTorch's; "" if not."""
-        first, *others = self.names
-        shape = [self.signature.shape_argument] if self.signature.shape_argument else []
-        options = [option.name for option in self.signature.options]
-        right = [first, *shape, *others, *options]
+        right = self.signature.arguments
         order = [one.name for one in operator._schema.arguments]
         if order == right or sorted(order) != sorted(right):
             return ""
