@@ -20,9 +20,17 @@ ABOUT_SIZES = re.compile(
 FEW = 4  # variables that are shown
 
 
+def words_of(error: BaseException) -> str:
+    """What an exception says; "" if its own class cannot."""
+    try:
+        return str(error)
+    except BaseException:
+        return ""
+
+
 def none_in_line(error: BaseException, path: str) -> str:
     """Which variable of the student's line is None, if the error is about None."""
-    if "NoneType" not in _words(error) or (trace := error.__traceback__) is None:
+    if "NoneType" not in words_of(error) or (trace := error.__traceback__) is None:
         return ""
     while trace.tb_next:
         trace = trace.tb_next
@@ -35,7 +43,7 @@ def none_in_line(error: BaseException, path: str) -> str:
 
 def sizes_in_line(error: BaseException, file: str, line: int) -> str:
     """The sizes of the tensors in this line, if the error is about sizes."""
-    if not ABOUT_SIZES.search(_words(error)):
+    if not ABOUT_SIZES.search(words_of(error)):
         return ""
     trace = error.__traceback__
     found: list[tuple[str, Any]] = []
@@ -65,11 +73,3 @@ def _variables(trace: TracebackType) -> list[tuple[str, Any]]:
         read = read[assigned.end() :]
     names = dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*(?!\w|\s*=[^=])", read))
     return [(n, frame.f_locals[n]) for n in names if n in frame.f_locals]
-
-
-def _words(error: BaseException) -> str:
-    """What an exception says; "" if its own class cannot."""
-    try:
-        return str(error)
-    except BaseException:
-        return ""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.wire import Reply
-from grader.runner.worker.line_values import sizes_in_line
+from grader.runner.worker.line_values import sizes_in_line, words_of
 from grader.runner.worker.student_memory import ContractError
 from grader.runner.worker.student_rules import Forbidden, Rules, quoted, shown
 from grader.runner.worker.torch_calls import order_of
@@ -52,14 +52,6 @@ def sentence_of(error: BaseException, path: str) -> str:
         text = error.msg
     text = "; ".join([text.rstrip(".") if notes else text, *notes])
     return f"{type(error).__name__}: {text}{where}"
-
-
-def words_of(error: BaseException) -> str:
-    """What an exception says; "" if its own class cannot."""
-    try:
-        return str(error)
-    except BaseException:
-        return ""
 
 
 def status_of(error: BaseException) -> int:

@@ -163,7 +163,7 @@ def failure_words(error: BaseException, path: str) -> dict[str, Any]:
 
 def unwritten(error: BaseException | None) -> str:
     """Which function to write where, if an error without a word of its own tells it."""
-    from grader.runner.worker.student_errors import words_of
+    from grader.runner.worker.line_values import words_of
 
     frames = traceback.extract_tb(error.__traceback__) if error else []
     if error is None or not frames or words_of(error):
@@ -184,7 +184,7 @@ def behind(error: BaseException) -> Iterator[BaseException]:
 
 def plain(error: BaseException) -> str:
     """Its words in one line, without colours."""
-    from grader.runner.worker.student_errors import words_of
+    from grader.runner.worker.line_values import words_of
 
     words = re.sub(r"\x1b?\[\d+m", "", words_of(error))
     if type(error).__module__ == "torch._dynamo.exc":  # not the lines of torch.compile
