@@ -176,9 +176,11 @@ def _elements(
     failed, parts = [t for t in sharp if t.failed], []
     for name in itertools.islice(wrong, MOST):
         for some, where_ in ((sharp, ""), (failed, "in the cases that fail, ")):
-            if condition := where(some, name):
-                only = "only" if "there" in condition else "exactly"
-                text = f"'{name}' is wrong {only} where {condition}"
+            condition, right = where(some, name)
+            if condition:
+                only = "only" if right else "exactly"
+                also = f" (right elements there: {right})" if right else ""
+                text = f"'{name}' is wrong {only} where {condition}{also}"
                 parts.append(f"{before}{where_}{text}")
                 break
         if what := instead(sharp, name):

@@ -14,7 +14,7 @@ from grader.diagnosis.mistakes.mistake import Setting
 from grader.diagnosis.search.forms import FORMS
 from grader.diagnosis.search.named_steps import CONSTANTS, PROGRAMS, given, run
 from grader.diagnosis.search.sum_mistakes import numbers_of
-from grader.diagnosis.separation import Column, separated
+from grader.diagnosis.separation import NONE, Column, separated
 
 T = torch.Tensor
 OfIndex = Callable[[T, int], T]  # of the values 0 ... n - 1, and n
@@ -96,20 +96,18 @@ def _values_at(s: Setting, name: str) -> Iterator[tuple[str, T]]:
                 yield f"`{step}`", t.detach().expand(sizes)
 
 
-def where(trials: Sequence[Trial], name: str) -> str:
-    """The condition that all wrong elements of a result meet, and few right ones."""
+def where(trials: Sequence[Trial], name: str) -> tuple[str, int]:
+    """The condition that all wrong elements of a result meet, or "", and how many right
+    ones meet it too.
+    """
     there = [t for t in trials if t.got is not None and name in t.got and not t.empty]
     none = {id(t): torch.zeros_like(t.setting.truth[name]).bool() for t in there}
     masks = [t.wrong.get(name, none[id(t)]) for t in there]
     if not there:
-        return ""
+        return NONE
     columns = list(_columns(there[0], name))
-    for spare in (0, FEWER):
-        condition, right = separated(there, masks, columns, spare)
-        if condition:
-            also = f" (right elements there: {right})" if right else ""
-            return f"{condition}{also}"
-    return ""
+    found = separated(there, masks, columns)
+    return found if found != NONE else separated(there, masks, columns, FEWER)
 
 
 def _columns(first: Trial, name: str) -> Iterator[Column]:
