@@ -255,7 +255,7 @@ static int freeze(session_t *s)
         if (now_ns() > limit) return -1;
         // on a shared core the worker must run to be stopped: after a few offers this
         // thread leaves the queue, or a third one would be served before the worker.
-        // Each sleep costs this core some 50 us: twice as long a sleep each time
+        // A short sleep is dear itself, so each sleep is twice as long as the last one
         if (spins < STOP_SPINS)
             sched_yield();
         else
