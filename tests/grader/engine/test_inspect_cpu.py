@@ -7,6 +7,7 @@ And what goes wrong in the grader itself is not taken for such nonsense.
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -62,6 +63,35 @@ def test_a_diagnosis_that_fails_leaves_the_verdict_and_says_so(
     assert (right, wrong.verdict, wrong.message) == (RIGHT, WRONG.verdict, "as it was")
     assert "the grader itself failed" in (wrong.diagnosis or "")
     assert "TypeError: ours, at conftest.py:" in (wrong.diagnosis or "")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words", "kept"),
+    [
+        ("loop_short", "the terms with k >= 128 are missing", False),
+        ("factor_wrong", "the terms with k = 0 count twice", False),
+        (None, "wrong exactly in the cases where K > 128", False),
+        ("bias_index", "the bias is used at a wrong index", True),
+    ],
+)
+def test_where_memory_outside_is_read_no_missing_terms_are_named(
+    monkeypatch: pytest.MonkeyPatch, mistake: str | None, words: str, kept: bool
+) -> None:
+    """Numbers that are read there may be 0: then a term looks as if it were missing."""
+    told = replace(WRONG, mistake=mistake, diagnosis=words)
+    monkeypatch.setattr(explanation, "explain", lambda *_: told)
+    look = looking()
+    monkeypatch.setattr(look, "watched", lambda: SimpleNamespace(drop=lambda _: None))
+    outside = {"verdict": Verdict.MEMORY_ERROR, "message": "reads past the end"}
+    monkeypatch.setattr(
+        access, "locate", lambda _, found, __: replace(found, **outside)
+    )
+    monkeypatch.setattr(look, "_after_death", lambda found: found)
+    found = look._explained(WRONG, [])
+    assert (found.verdict, found.message) == tuple(outside.values())
+    assert (found.mistake, found.diagnosis) == (
+        (mistake, words) if kept else (None,) * 2
+    )
 
 
 def test_a_memory_check_that_cannot_be_read_is_no_pass_and_our_own_mistake_shows(
