@@ -172,7 +172,7 @@ def _elements(
     more sharply.
     """
     sharp = exact if _same(trials, exact) else trials
-    before = "in double, " if sharp is not trials else ""
+    before = "in float64, " if sharp is not trials else ""
     failed, parts = [t for t in sharp if t.failed], []
     for name in itertools.islice(wrong, MOST):
         for some, where_ in ((sharp, ""), (failed, "in the cases that fail, ")):
