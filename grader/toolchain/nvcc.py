@@ -28,7 +28,8 @@ from grader.toolchain import make
 from grader.verdicts import Verdict
 
 NONE_HERE = "not compiled by NVIDIA's compiler, because this machine has no nvcc"
-FLAGS = ("-std=c++17", "-O3", "-DREAL_F32", "-Xptxas", "-v", "-Xcompiler", "-Wall")
+# -fatbin: no host code is made; cusim's compiler says what is wrong in host code
+FLAGS = ("-std=c++17", "-O3", "-DREAL_F32", "-Xptxas", "-v", "-fatbin")
 PARTS, REGISTERS = 4, 16384  # of a multiprocessor; of one of its parts
 GRANULE = 256  # registers are given to a warp in such pieces
 WARPS = {  # that a multiprocessor holds; 64 where it is not said
@@ -92,7 +93,7 @@ def compile(rung: Rung) -> Compiled:
     for architecture in rung.architectures:
         compute = architecture.replace("sm", "compute")
         command += ["-gencode", f"arch={compute},code={architecture}"]
-    command += ["-c", "-o", "/dev/null", rung.shown]
+    command += ["-o", "/dev/null", rung.shown]
     toolkit = Path(nvcc).resolve().parents[1]
     also = [*rung.headers, *([] if toolkit.is_relative_to("/usr") else [toolkit])]
     with working.on(f"compile {rung.shown} with nvcc"):

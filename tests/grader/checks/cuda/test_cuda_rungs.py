@@ -194,6 +194,18 @@ def test_nvcc_compiles_a_rung_for_a_card_for_its_architectures(graded):
 
 
 @needs_nvcc
+def test_nvcc_refuses_an_error_in_host_code_of_a_rung_for_a_card(graded):
+    file = graded.root / "labs" / LADDER / f"{CARD}.cu"
+    right = text_of(CARD)
+    put(file, f"{right}\nint host_only(void) {{ return undeclared_name; }}\n")
+    done = graded.run("grade", f"{LADDER}/15")
+    put(file, right)
+    checks = rung_in(graded, CARD)["checks"]
+    assert [check["verdict"] for check in checks] == ["BUILD"]
+    assert done.returncode == 1 and "undeclared_name" in done.stdout
+
+
+@needs_nvcc
 def test_both_compilers_see_a_header_of_the_ladder_and_its_changes(graded):
     folder = graded.root / "labs" / LADDER
     put(folder / "00_right.cu", f'#include "shared.h"\n{text_of("00_right")}')
