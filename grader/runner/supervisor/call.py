@@ -37,9 +37,10 @@ class Run(IntEnum):
     COUNT = 1024  # what is moved, and not races
     SECOND = 2048  # derivatives of the gradients, in the places of both
     RANDOM = 512  # the seed of the order stands SEED_SHIFT bits higher
+    EDIT = 4096  # in a build of the diagnosis; its number stands EDIT_SHIFT bits higher
 
 
-SEED_SHIFT = REPEAT_SHIFT = REFUSE_SHIFT = 16
+SEED_SHIFT = REPEAT_SHIFT = REFUSE_SHIFT = EDIT_SHIFT = 16
 
 
 class Placement(IntEnum):

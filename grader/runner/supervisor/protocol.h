@@ -60,6 +60,9 @@ enum {
     RUN_SEED_SHIFT = 16,
     RUN_REFUSE_SHIFT = 16,
     RUN_REPEAT_SHIFT = 16,  // a card, with RUN_TIMED: how often each call is made
+    RUN_EDIT = 4096,        // C: one of many changes of a file is in force, its number
+                            // from this bit on:
+    RUN_EDIT_SHIFT = 16,
 };
 
 /* Where a worker is, for the sentence about its death. */

@@ -11,6 +11,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -399,9 +400,11 @@ enum { FATALS = sizeof FATAL / sizeof *FATAL, ALTERNATE_STACK = 64 * 1024 };
 static reply_t *fault_reply;
 static struct sigaction former[FATALS];
 static char alternate_stack[ALTERNATE_STACK];
+static __thread sigjmp_buf *resume_at;  // of the thread that has called limits_resume
 
 static void on_fault(int signo, siginfo_t *info, void *context)
 {
+    if (resume_at) siglongjmp(*resume_at, signo);
     reply_t *reply = fault_reply;
     ucontext_t *machine = (ucontext_t *)context;
     reply->phase = PHASE_FAULT;
@@ -432,6 +435,11 @@ static void on_fault(int signo, siginfo_t *info, void *context)
         if (sigaction(signo, &former[i], NULL)) sigaddset(&machine->uc_sigmask, signo);
     }
     if (signo == SIGSYS) raise(SIGSYS);  // a refused call returns; this one must not
+}
+
+void limits_resume(sigjmp_buf *at)
+{
+    resume_at = at;
 }
 
 void limits_faults(reply_t *reply)

@@ -10,6 +10,7 @@
 #ifndef CONVLAB_GUARD_H
 #define CONVLAB_GUARD_H
 
+#include <setjmp.h>
 #include <stdint.h>
 
 #include "../supervisor/protocol.h"
@@ -55,5 +56,9 @@ int limits_seccomp_loaded(int keep_faults);
 /* On a fatal signal write number, address and call chain into the reply page, then let
  * the signal's former handler have it. */
 void limits_faults(reply_t *reply);
+
+/* From now on a fatal signal of this thread jumps there instead; NULL: no longer. For a
+ * diagnosis, which runs hundreds of changed functions: many of them leave a tensor. */
+void limits_resume(sigjmp_buf *at);
 
 #endif

@@ -32,6 +32,8 @@
 enum {
     CARD_ROOM_MIB = 16384,  // CUDA maps and pins memory of its own
     FIRST_PATH = 8,         // of the words that the worker was called with
+    FEW_TURNS = 1 << 12,    // of loops, for a call of a changed file
+    MOST_TURNS = 1 << 22,
 };
 
 typedef struct {
@@ -196,6 +198,49 @@ static int run_command(const link_t *link, rung_t *rung)
     return status;
 }
 
+static void set_number(const rung_t *rung, const char *name, int value)
+{
+    for (int d = 0; d < 2; d++) {
+        int *number = (int *)dlsym(rung->library[d], name);
+        if (number) *number = value;
+    }
+}
+
+/* How many turns of loops a changed file may make, when the file as it is has left so
+ * many of MOST_TURNS in the same case: it may have ended too soon. */
+static int turns_for(const rung_t *rung)
+{
+    int left = MOST_TURNS;
+    for (int d = 0; d < 2; d++) {
+        const int *turns = (const int *)dlsym(rung->library[d], "convlab_turns");
+        if (turns && *turns < left) left = *turns;
+    }
+    const int made = MOST_TURNS - left;
+    return made > MOST_TURNS / 64 ? MOST_TURNS : 64 * made + FEW_TURNS;
+}
+
+/* A command with one change of the file, or with change 0: the file as it is. A fault
+ * ends the call and not the worker, and too many turns of loops are a fault. */
+static int run_edit(const link_t *link, rung_t *rung)
+{
+    static int turns = MOST_TURNS;
+    static sigjmp_buf here;
+    const int number = link->command->run >> RUN_EDIT_SHIFT;
+    set_number(rung, "convlab_edit", number);
+    set_number(rung, "convlab_turns", number ? turns : MOST_TURNS);
+    int status = REPLY_STATUS;
+    if (sigsetjmp(here, 1) == 0) {
+        limits_resume(&here);
+        status = run_command(link, rung);
+    } else {
+        status = REPLY_STATUS;
+        scratch_release();
+    }
+    limits_resume(NULL);
+    if (number == 0) turns = turns_for(rung);
+    return status;
+}
+
 /* ---- the two ways to run --------------------------------------------------------- */
 
 /* Limits. On a card the address space is the driver's, which reserves much of it. */
@@ -261,7 +306,9 @@ static int serve(char **argv)
     link.reply->phase = PHASE_LOADED;
     link_done(&link);
     while (link_wait(&link) == 0) {
-        link.reply->status = run_command(&link, &rung);
+        const int changed = link.command->run & RUN_EDIT;
+        link.reply->status =
+            changed ? run_edit(&link, &rung) : run_command(&link, &rung);
         link_done(&link);
     }
     return 0;
