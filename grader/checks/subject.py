@@ -165,7 +165,7 @@ class Subject:
                 self._end += time.monotonic() - begun
             if self.python and outcome is Outcome.RETURNED:
                 source = self.source.read_bytes() if self.source else b""
-                text = self._header() + b"\n" + source
+                text = self.header() + b"\n" + source
                 worker.spoken.take()  # torch's words
                 outcome = worker.load(text, op=self.number, deadline=LOAD_LIMIT)
                 keep(self.words, LOADED, worker.spoken.take())
@@ -218,7 +218,7 @@ class Subject:
             found = found or sanitizer_report.read(worker, case, names)  # UBSan's
         return found or outcomes.of_outcome(worker, outcome, case, names, limit)
 
-    def _header(self) -> bytes:
+    def header(self) -> bytes:
         """What the Python worker is told of the file: its name and the rules."""
         operator = self.operator
         header: dict[str, Any] = {"path": self.shown, "plain_add": operator.plain_add}

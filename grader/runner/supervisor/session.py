@@ -310,6 +310,11 @@ class Worker:
         return cpu_seconds(self._adopted) if self._adopted else 0.0
 
     @property
+    def ended(self) -> bool:
+        """Whether nothing is left of it."""
+        return not self._session
+
+    @property
     def state(self) -> str:
         """R running, S sleeping, T stopped, Z dead ... as the kernel tells it."""
         return str(core().session_state(self._session).decode())

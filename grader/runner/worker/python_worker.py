@@ -67,19 +67,24 @@ def serve(worker: ctypes.CDLL, link: Link) -> None:
 
     reply = wire.Reply.from_address(link.reply or 0)
     command = wire.Command.from_address(link.command or 0)
-    task: Task | None = None
+    task: Task | None = None  # that can be called
+    loaded: Task | None = None  # whose rules are in force: they are set up once
 
     def load() -> None:
-        nonlocal task
+        nonlocal task, loaded
         task = None
         data = ctypes.string_at(link.inputs[0], command.bytes)
         header_line, _, text = data.partition(b"\n")
         signature = numbered(command.op)
         header = json.loads(header_line)
-        if "package" in header:
-            task = PackageTask(signature, header)
+        if loaded:  # a diagnosis loads many texts of one file
+            loaded.execute(text)
+        elif "package" in header:
+            loaded = PackageTask(signature, header)
         else:
-            task = Task(signature, header, text)
+            loaded = Task(signature, header)
+            loaded.execute(text)
+        task = loaded
 
     def run(current: Task) -> None:
         Case(current, command, reply).run()

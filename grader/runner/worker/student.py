@@ -72,23 +72,26 @@ Tensors = list[torch.Tensor | None]
 class Task:
     """The student's module, and how to call what it defines."""
 
-    def __init__(
-        self, signature: Signature, header: dict[str, Any], source: bytes
-    ) -> None:
+    def __init__(self, signature: Signature, header: dict[str, Any]) -> None:
         self.signature = signature
         self.rules = Rules(header)
         self.path = header["path"]
+        self.rules.close_doors()
+
+    def execute(self, source: bytes) -> None:
+        """Run the file's top level; what an earlier text of it did is forgotten."""
+        self.rules.caught.clear()
         self.module = types.ModuleType("student")
         sys.modules["student"] = self.module
         self.module.__file__ = self.path
-        self.rules.close_doors()
         code = compile(source, self.path, "exec")  # bytes: it knows of encodings
         lines = decode_source(source).splitlines(keepends=True)
         linecache.cache[self.path] = (len(source), None, lines, self.path)
         exec(code, self.module.__dict__)
-        function = getattr(self.module, signature.name, None)
+        function = getattr(self.module, self.signature.name, None)
         if not callable(function):
-            raise ContractError(f"the file defines no function '{signature.name}'")
+            name = self.signature.name
+            raise ContractError(f"the file defines no function '{name}'")
         self.function: Callable[..., Any] = function
         self.looked_at_initial = False
 
