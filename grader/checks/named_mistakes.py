@@ -14,6 +14,7 @@ DIGITS_OF_DOUBLE_LOST = "digits_of_double_lost"
 INPUT_NOT_GIVEN = "input_not_given"
 ROWS_BEHIND_THE_COUNT = "rows_behind_the_count"
 GRADIENT_NOT_WANTED = "gradient_not_wanted"
+ONE_CHANGE_HELPS = "one_change_helps"
 WARP_WALKS_WRONG_AXIS = "warp_walks_wrong_axis"
 
 # of lab 05's gates
@@ -76,6 +77,7 @@ SENTENCES = {  # docs/guides/mistakes.md
     "constant with few digits",
     INPUT_NOT_GIVEN: "a line uses an optional input that is NULL",
     GRADIENT_NOT_WANTED: "a line uses a gradient that is NULL because it is not wanted",
+    ONE_CHANGE_HELPS: "with one small change of this line, every case is right",
     ROWS_BEHIND_THE_COUNT: "an index is read from a rulebook row without a pair: "
     "kernel position k has only count[k] pairs",
     WARP_WALKS_WRONG_AXIS: "neighbouring threads move along an axis with a stride "

@@ -25,6 +25,7 @@ from grader.checks.memory.access import Watched
 from grader.checks.subject import Subject
 from grader.course.rungs import Rung
 from grader.diagnosis import explanation, postmortem, search, which_cases
+from grader.diagnosis.repair.locate import locate
 from grader.engine import plan
 from grader.engine.answers.earlier_links import build
 from grader.engine.checking.inspection import Inspection
@@ -117,7 +118,8 @@ class HostInspection(Inspection):
         if result.verdict is Verdict.NOT_IMPLEMENTED:
             return result
         if self.subject.python:
-            return explanation.explain(self.subject, result, cases, self.seed)
+            result = explanation.explain(self.subject, result, cases, self.seed)
+            return self._located(result, cases)
         if result.name not in LOCATED:
             return result
         if result.name == "memory":
@@ -134,7 +136,12 @@ class HostInspection(Inspection):
             names_cause = "a view" in words or which_cases.ONE_AXIS in words
             text = words if names_cause else None
             result = replace(result, diagnosis=text, mistake=None)
-        return explanation.name_of_null(self._after_death(result))
+        result = explanation.name_of_null(self._after_death(result))
+        return self._located(result, cases)
+
+    def _located(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """The result with the line that decides, if one small change helps there."""
+        return locate(self.rung, self.subject, result, cases, self.seed)
 
     def _after_death(self, result: CheckResult) -> CheckResult:
         return postmortem.explain(self.rung, self.subject, result, self.seed, build)
