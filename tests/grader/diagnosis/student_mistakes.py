@@ -5,6 +5,7 @@
         [--only ID ...] [--new] [--jobs 2] [--table]
     python -m tests.grader.diagnosis.student_mistakes unseen_mistakes ...
     python -m tests.grader.diagnosis.student_mistakes unseen_mistakes_2 ...
+    python -m tests.grader.diagnosis.student_mistakes unseen_mistakes_3 ...
 
 Each entry of the collection in tests/programs is graded as by `make grade SPEED=off`,
 from a copy. A file of lab 05 is changed in place, and put back at the end. What is said
@@ -53,10 +54,12 @@ The entries, and how they were written and are judged, are in
 before the first run{commit}. All sentences were read by one person.
 """
 FIRST, SECOND = "unseen_mistakes", "unseen_mistakes_2"
+THIRD = "unseen_mistakes_3"
 COLLECTIONS = {
     "student_mistakes": STUDENTS,
     FIRST: UNSEEN.format(more="", folder=FIRST, commit=" (commit b4b51881)"),
     SECOND: UNSEEN.format(more="more ", folder=SECOND, commit=" (commit 0e74985c)"),
+    THIRD: UNSEEN.format(more="other ", folder=THIRD, commit=""),
 }
 SEED = 7
 WHAT = ("verdict", "name", "judged")
