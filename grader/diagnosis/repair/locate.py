@@ -39,6 +39,8 @@ def locate(
     of_numbers = result.name in ("forward", "gradient")
     if not of_numbers or result.verdict not in TRIED or result.mistake:
         return result
+    if rung.exhibit:
+        return result  # to find the line is the task of a bug hunt
     language = changed_python if subject.python else changed_c
     with language.changed(rung, subject, result.direction, result.dtype) as changed:
         if not changed.edits:
