@@ -4,7 +4,7 @@ undisturbed.
 
 python -m tests.proofs.dead_workers [--students N] [--seed S]
 
-For every twelve submissions a worker is killed at a random moment. One worker is
+After every twelve results a worker is killed at a random moment. One worker is
 stopped beyond its lease and then continued. Each submission has one result. Verdicts,
 points, mistakes and failing cases are the same.
 """
@@ -99,7 +99,10 @@ def disturbed(school: Class, students: int, seed: int) -> str:
     while not (jobs / "results" / f"{its}.json").exists():  # of another worker
         time.sleep(0.2)
     os.kill(stopped, signal.SIGCONT)
-    for _ in range(students // PER_KILL):
+    results = jobs / "results"
+    for kill in range(students // PER_KILL):
+        while len(list(results.iterdir())) < kill * PER_KILL and main.poll() is None:
+            time.sleep(0.2)  # all kills at once would end one submission ten times
         time.sleep(rng.uniform(0.2, 8))
         pid, its = worker()
         os.kill(pid, signal.SIGKILL)
@@ -134,6 +137,8 @@ def compared(students: int, seed: int) -> int:
     differ = sorted(name for name in wanted if found.get(name) != wanted[name])
     rate = 3600 * students / seconds / 2
     print(f"{students} submissions, {results} results; they differ: {differ}")
+    for name in differ:
+        print(f"{name}: {wanted[name]}\n    disturbed: {found.get(name)}")
     print(f"undisturbed {seconds:.0f} s: {rate:.0f} submissions for each core-hour")
     return 0 if not differ and results == len(wanted) == students else 1
 
