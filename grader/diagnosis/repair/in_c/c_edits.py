@@ -26,7 +26,7 @@ from grader.diagnosis.repair.in_c.c_proposals import Function, Proposal, names_i
 from grader.diagnosis.repair.in_c.c_types import Type, Types, called_name
 from grader.diagnosis.repair.small_change import Edit
 
-MOST = 2_500  # edits of a file
+MOST = 4_000  # edits of a file
 PASSES = (c_expressions.propose, c_statements.propose, c_additions.propose)
 
 
