@@ -87,6 +87,7 @@ def test_where_memory_outside_is_read_no_missing_terms_are_named(
         access, "locate", lambda _, found, __: replace(found, **outside)
     )
     monkeypatch.setattr(look, "_after_death", lambda found: found)
+    monkeypatch.setattr(look, "_located", lambda found, _: found)
     found = look._explained(WRONG, [])
     assert (found.verdict, found.message) == tuple(outside.values())
     assert (found.mistake, found.diagnosis) == (
