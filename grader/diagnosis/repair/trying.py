@@ -63,7 +63,7 @@ class Trying:
         self.subject, self.direction, self.dtype = subject, direction, dtype
         self._choose = choose
         self._deaths = self._runs = 0
-        self._worker: Worker | None = None
+        self._knows: tuple[Worker, Ready] | None = None
         subject.begin()
         self._end = subject.cpu_seconds() + CORE_SECONDS
 
@@ -94,8 +94,8 @@ class Trying:
             raise OutOfTime
         try:
             worker = self.subject.worker(self.dtype)
-            if worker is not self._worker and number:
-                self._worker = worker  # it has to learn how many turns are usual
+            if number and (worker, one) != self._knows:
+                self._knows = worker, one  # how many turns are usual in this case
                 self.right(one, 0)
             if not self._choose(one.call, number):
                 return False
@@ -139,7 +139,6 @@ def that_help(
         wrong = [one for one in ready if not trying.right(one, 0)]
         if not wrong:
             return []
-        trying.right(wrong[0], 0)  # the worker learns how many turns are usual
         for number in numbers:
             if trying.right(wrong[0], number):
                 helping.append(number)
@@ -156,8 +155,6 @@ def _right_everywhere(
     """The changes with which all these cases are right; none if time is up."""
     try:
         for one in ready:
-            if numbers:
-                trying.right(one, 0)
             numbers = [n for n in numbers if trying.right(one, n)]
     except OutOfTime:
         return []
