@@ -73,20 +73,19 @@ def _built(
     source, library = folder / "edits.c", folder / "edits.so"
     command = [*make.compiler().split(), *_flags(rung), f"-DREAL_{dtype.upper()}"]
     command += [*LINK, "-o", str(library), str(source), "-lm"]
-    for _ in range(ROUNDS if made else 0):
-        assert made
+    for _ in range(ROUNDS):
+        if not made:
+            break
         source.write_text(made.text, encoding="utf-8")
         done = make.run_compiler(command, sees=rung.file, own=folder, also=rung.headers)
         if not done.returncode:
             return made, library
         made = made.without(done.stdout)
-        if not made:
-            break
     return None, None
 
 
 def _flags(rung: Rung) -> list[str]:
-    """The flags of the rung's plain build, without optimisation and no warnings."""
+    """The flags of the rung's plain build, without optimisation and warnings."""
     order = ["-f", "common/rung.mk", f"RUNG={rung.shown}", "flags"]
     done = make.run_make([*order, f"EXTRA={' '.join(rung.flags)}"], sees=rung.file)
     told = [] if done.returncode else done.stdout.split()
